@@ -1,0 +1,200 @@
+"""Runs one task without a window.
+
+    python -m agent_core "TASK" [--operator desktop|terminal|browser|dry_run] [--model NAME]
+                                [--approve ask|deny|all] [--json] [--replay PAGE.html]
+
+With --json one JSON line per turn on standard output; the last line has `status`. Exit 0 only if the task finished,
+1 if it did not, 2 if it could not be started. --approve ask asks on the terminal; without a terminal it denies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from agent_core import __version__, loop, settings
+from agent_core.actions import in_words, to_json
+from agent_core.dialects import dialect
+from agent_core.errors import DeskhandError
+from agent_core.models import manifest as manifests
+from agent_core.models import model
+from agent_core.operators import OPERATORS, operator
+from agent_core.protocols import Approve, Operator, Reader
+from agent_core.safety import approvers
+from agent_core.safety.policy import Mode, Policy
+from agent_core.step import Run, Status, Turn
+from agent_core.traces.audit import AuditLog, Recorders
+from agent_core.traces.replay import replay_of
+from agent_core.traces.store import NoTrace, TraceStore
+
+APPROVERS: dict[str, Approve] = {
+    "ask": approvers.on_terminal,
+    "deny": approvers.deny_all,
+    "all": approvers.allow_all,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parses the arguments, runs the task, returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m agent_core", description=__doc__.split("\n", 1)[0] if __doc__ else ""
+    )
+    parser.add_argument("task", help="what should be done, in plain words")
+    parser.add_argument("--operator", default="desktop", help=f"what is acted on: {', '.join(sorted(OPERATORS))}")
+    parser.add_argument("--model", default="", help="name of a manifest; the one in the settings if not given")
+    parser.add_argument("--approve", default="ask", choices=sorted(APPROVERS), help="who answers what the gate asks")
+    parser.add_argument("--url", default="", help="the page that the browser operator starts on")
+    parser.add_argument("--max-steps", type=int, default=0, help="most actions; the one in the settings if not given")
+    parser.add_argument("--json", action="store_true", help="one JSON line per turn")
+    parser.add_argument("--replay", type=Path, help="write a page that replays the run")
+    args = parser.parse_args(argv)
+    stop = Event()
+    signal.signal(signal.SIGINT, lambda *_: stop.set())
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    try:
+        return run(args, stop)
+    except DeskhandError as error:
+        if args.json:
+            print(json.dumps({"status": "failed", "text": str(error)}), flush=True)
+        print(error, file=sys.stderr)
+        return 2
+
+
+def run(args: argparse.Namespace, stop: Event) -> int:
+    """Composes the parts named by the arguments and the settings, and runs the task."""
+    wanted, notice = settings.load()
+    if notice:
+        print(notice, file=sys.stderr)
+    task = loop.check_task(args.task)
+    manifest = manifests.find(args.model or wanted.model.name)
+    manifests.check_language(manifest, task)
+    speaks = dialect(manifest.dialect)
+    hands = make_operator(args, wanted)
+    try:
+        consent = "settings" if wanted.privacy.consent == "yes" else ""
+        recorder = Recorders(AuditLog(), TraceStore() if consent else NoTrace())
+        for notice in recorder.open():
+            print(notice, file=sys.stderr)
+        brain = model(manifest, wanted.model)
+        mode: Mode = "ask_risky" if wanted.safety.mode not in ("ask_all", "watch") else wanted.safety.mode  # type: ignore[assignment]
+        parts = loop.Parts(
+            operator=hands,
+            dialect=speaks,
+            model=brain,
+            decide=Policy(mode).decide,
+            recorder=recorder,
+            reader=make_reader() if speaks.needs_elements else None,
+            approve=APPROVERS[args.approve],
+            answer=approvers.answer_on_terminal,
+            limits=loop.Limits(args.max_steps or wanted.run.max_steps, wanted.run.max_minutes * 60),
+        )
+        one = Run(
+            id=uuid.uuid4().hex,
+            task=task,
+            started=time.time(),
+            consent=consent,
+            app_version=__version__,
+            dialect=speaks.name,
+            model=manifest.name,
+            model_hash=manifest.sha256,
+            adapter_hash=manifest.adapter_sha256,
+            mode=mode,
+            operator=hands.name,
+        )
+        try:
+            turns = follow(one, parts, stop, args.json)
+        finally:
+            brain.close()
+            recorder.close()
+    finally:
+        hands.close()
+    if args.replay:
+        print(f"replay page: {replay_of(one, turns, turns[-1].status, args.replay)}", file=sys.stderr)
+    return 0 if turns[-1].status is Status.FINISHED else 1
+
+
+def follow(one: Run, parts: loop.Parts, stop: Event, as_json: bool) -> list[Turn]:
+    """Runs the task and prints each turn as it ends."""
+    turns = []
+    for turn in loop.run_task(one, parts, stop):
+        turns.append(turn)
+        print(json.dumps(turn_json(turn)) if as_json else turn_words(turn), flush=True)
+    if as_json:
+        print(json.dumps({"run": one.id, "status": turns[-1].status.value, "text": loop.ending(turns[-1])}), flush=True)
+    else:
+        print(loop.ending(turns[-1]), flush=True)
+    return turns
+
+
+def make_operator(args: argparse.Namespace, wanted: settings.Settings) -> Operator:
+    """The operator of that name with the options it takes. Raises ScreenError, InputError."""
+    match args.operator:
+        case "desktop":
+            from agent_core.operators.terminal import TerminalSession
+
+            shell = TerminalSession(seconds=wanted.run.terminal_seconds)
+            return operator(
+                "desktop", monitor=wanted.run.monitor, settle_seconds=wanted.run.settle_seconds, terminal=shell
+            )
+        case "browser":
+            from agent_core.operators.browser import BrowserOperator
+
+            return BrowserOperator.launch(args.url or None)
+        case name:
+            return operator(name)
+
+
+def make_reader() -> Reader:
+    """The element reader; imported late because it loads its networks."""
+    from agent_core.screen.elements import ElementReader
+
+    return ElementReader()
+
+
+def turn_json(turn: Turn) -> dict[str, Any]:
+    """A turn for other programs."""
+    return {
+        "turn": turn.n,
+        "thought": turn.intent.thought,
+        "steps": [
+            {
+                "action": to_json(s.action),
+                "verdict": s.verdict.decision,
+                "tier": s.verdict.tier.value,
+                "reason": s.verdict.reason,
+                "who": s.verdict.who,
+                "ok": s.outcome.ok if s.outcome else None,
+                "text": s.outcome.text if s.outcome else "",
+            }
+            for s in turn.steps
+        ],
+        "problems": list(turn.intent.problems),
+        "seconds": {
+            "capture": round(turn.screenshot.capture_ms / 1000, 3),
+            "read": round(turn.screenshot.read_ms / 1000, 3),
+            "think": round(turn.reply.think_ms / 1000, 3),
+        },
+    }
+
+
+def turn_words(turn: Turn) -> str:
+    """A turn for people."""
+    lines = [f"{turn.n}. {turn.intent.thought or '(no thought)'}"]
+    for step in turn.steps:
+        where = f' "{step.element.text}"' if step.element and step.element.text else ""
+        word = step.verdict.decision if step.outcome is None or step.outcome.ok else f"failed: {step.outcome.text}"
+        lines.append(f"   {in_words(step.action)}{where}   [{word}, {step.verdict.who}]")
+    lines += [f"   problem: {problem}" for problem in turn.intent.problems]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""What the user wants: frozen dataclasses with help in the field metadata, one TOML file, the form is made from them.
+
+A damaged file is set aside beside the new one and the defaults are used: `load` returns a sentence that says so.
+Secrets are never in here; they live in the OS keyring.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import tomli_w
+
+from agent_core import paths
+from agent_core.errors import SettingsError
+
+
+def setting(
+    default: Any, help: str, choices: tuple[Any, ...] = (), low: float | None = None, high: float | None = None
+) -> Any:
+    """A dataclass field with its help text, allowed values and bounds, used by the form, the file and the checks."""
+    return field(default=default, metadata={"help": help, "choices": choices, "low": low, "high": high})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Which model answers."""
+
+    name: str = setting("bundled", "Which model answers: bundled, or the name of a manifest in the models folder.")
+    adapter: str = setting("", "Adapter folder to use instead of the one that ships; empty for the shipped one.")
+    url: str = setting(
+        "", "Address of an OpenAI-compatible server, e.g. http://localhost:8080/v1; used by http models."
+    )
+    threads: int = setting(0, "Threads for inference; 0 takes all cores.", low=0, high=256)
+    max_new_tokens: int = setting(256, "Most tokens in one reply.", low=16, high=4096)
+
+
+@dataclass(frozen=True, slots=True)
+class SafetySettings:
+    """When Deskhand asks."""
+
+    mode: str = setting(
+        "ask_risky",
+        "When Deskhand asks: about everything, when it matters, or watch only (it never acts).",
+        choices=("ask_all", "ask_risky", "watch"),
+    )
+    approval_seconds: int = setting(120, "An approval not answered in this time is denied.", low=5, high=3600)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Limits of one run."""
+
+    max_steps: int = setting(40, "Most actions in one run.", low=1, high=1000)
+    max_minutes: float = setting(
+        30.0, "Longest time of one run in minutes, waiting for you not counted.", low=0.1, high=1440
+    )
+    settle_seconds: float = setting(
+        1.5, "How long to wait for the screen to come to rest after an action.", low=0, high=30
+    )
+    terminal_seconds: float = setting(60.0, "Longest time of one terminal command; then it is ended.", low=1, high=3600)
+    monitor: int = setting(1, "Which monitor is used, from 1.", low=1, high=16)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacySettings:
+    """What is kept."""
+
+    consent: str = setting(
+        "unasked",
+        "Keep runs on this computer for replay and training: not asked yet, yes, or no.",
+        choices=("unasked", "yes", "no"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UiSettings:
+    """The windows."""
+
+    theme: str = setting("system", "Colours of the windows.", choices=("system", "light", "dark"))
+    language: str = setting("system", "Language of the windows.", choices=("system", "en", "zh"))
+    stop_hotkey: str = setting("Escape Escape", "Key that stops the run from anywhere: twice within half a second.")
+    send_with_enter: bool = setting(True, "Enter sends the task; Shift+Enter makes a new line.")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the user can choose."""
+
+    model: ModelSettings = field(default_factory=ModelSettings)
+    safety: SafetySettings = field(default_factory=SafetySettings)
+    run: RunSettings = field(default_factory=RunSettings)
+    privacy: PrivacySettings = field(default_factory=PrivacySettings)
+    ui: UiSettings = field(default_factory=UiSettings)
+
+
+def load(path: Path | None = None) -> tuple[Settings, str]:
+    """The settings and a sentence for the user, empty when all is well. Never raises for a damaged file."""
+    path = path or paths.settings_file()
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return _from_dict(Settings, data, ""), ""
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings(), ""
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, SettingsError) as error:
+        aside = path.with_name(f"{path.name}.damaged-{int(time.time())}")
+        try:
+            path.replace(aside)
+        except OSError:
+            return Settings(), f"The settings file {path} cannot be read ({error}); the defaults are used."
+        return (
+            Settings(),
+            f"The settings file was damaged ({error}). It is kept as {aside.name}; the defaults are used.",
+        )
+    except OSError as error:
+        return Settings(), f"The settings file {path} cannot be opened ({error.strerror}); the defaults are used."
+
+
+def save(settings: Settings, path: Path | None = None) -> None:
+    """Writes the file whole or not at all. Raises SettingsError when the folder cannot be written."""
+    path = path or paths.settings_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        with os.fdopen(handle, "wb") as file:
+            tomli_w.dump(dataclasses.asdict(settings), file)
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise SettingsError(
+            f"The settings could not be saved in {path.parent}: {error.strerror}. "
+            "Free some space or check the folder's permissions."
+        ) from error
+
+
+def _from_dict(cls: type[Any], data: dict[str, Any], where: str) -> Any:
+    """Builds a settings dataclass; unknown names are left out (an older program reading a newer file)."""
+    if not isinstance(data, dict):
+        raise SettingsError(f"[{where}] must be a table")
+    hints = get_type_hints(cls)
+    values: dict[str, Any] = {}
+    for f in fields(cls):
+        if f.name not in data:
+            continue
+        name = f"{where}.{f.name}".lstrip(".")
+        kind = hints[f.name]
+        nested = isinstance(kind, type) and is_dataclass(kind)
+        values[f.name] = _from_dict(kind, data[f.name], name) if nested else _checked(f, kind, data[f.name], name)
+    return cls(**values)
+
+
+def _checked(f: dataclasses.Field[Any], kind: type[Any], value: Any, name: str) -> Any:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if type(value) is not kind:
+        raise SettingsError(f"{name} must be of type {kind.__name__}, not {value!r}")
+    choices, low, high = f.metadata["choices"], f.metadata["low"], f.metadata["high"]
+    if choices and value not in choices:
+        raise SettingsError(f"{name} must be one of {', '.join(map(str, choices))}, not {value!r}")
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise SettingsError(f"{name} must lie between {low} and {high}, not {value!r}")
+    return value

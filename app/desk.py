@@ -1,0 +1,299 @@
+"""Where the signals of the agent's thread meet the windows: one object in the UI thread that knows who does what when.
+
+While a run acts the task window is out of the way and the strip stays in sight; the window comes back when the run ends
+or when the person opens it. It is never hidden to nowhere: without a tray, closing it in an idle program quits.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication, QWidget
+
+from agent_core import settings as settings_file
+from agent_core.actions import Action, target_of
+from agent_core.errors import SettingsError, TaskError
+from agent_core.loop import Progress, check_task
+from agent_core.settings import Settings
+from agent_core.step import Run, Screenshot, Status, Turn
+from app import states, theme, words
+from app.agent_thread import Agent, Ending, Job
+from app.approval import ApprovalPanel
+from app.call_user import CallPanel
+from app.consent import ConsentWindow
+from app.crash import CrashWindow
+from app.overlay import Overlay
+from app.panel import on_screen
+from app.question import Approval, Call
+from app.remembered import Remembered
+from app.settings_window import SettingsWindow
+from app.states import State
+from app.strip import Strip
+from app.task_window import TaskWindow
+from app.trace_window import Replay, TraceWindow
+from app.tray import Tray
+
+TICK_MS = 200
+AWAY_MS = 150  # the window manager gives the focus to the window below before the agent looks
+
+
+class Desk(QObject):
+    """The whole program but its start: made with an agent whose thread is not running yet."""
+
+    quit = Signal()
+
+    def __init__(self, agent: Agent, settings: Settings, replay: Replay, tray: Tray) -> None:
+        super().__init__()
+        self.agent, self.settings, self.tray = agent, settings, tray
+        self._replay = replay
+        self.remembered = Remembered()
+        self.window = TaskWindow(settings)
+        self.strip = Strip()
+        self.approval = ApprovalPanel()
+        self.call = CallPanel()
+        self.overlay = Overlay()
+        self.others: dict[str, QWidget] = {}
+        self.state = State.IDLE
+        self._progress: Progress | None = None
+        self._stage_since = 0.0
+        self._stopping = False
+        self._task = ""
+        self._tick = QTimer(self)
+        self._tick.setInterval(TICK_MS)
+        self._tick.timeout.connect(self._say_progress)
+        self._connect()
+        if not self.remembered.put_back("task", self.window):
+            self.window.move_to_edge()
+        self.window.input.setPlainText(self.remembered.get("draft"))
+
+    def open(self) -> None:
+        """Shows the task window and starts the agent's thread."""
+        self.agent.open()
+        self.show_window()
+
+    def close(self) -> None:
+        """Stops everything. What was typed and where the window was is kept."""
+        self.remembered.keep_place("task", self.window)
+        self.remembered.set("draft", self.window.input.toPlainText())
+        self.approval.withdraw()
+        self.call.withdraw()
+        self.agent.close()
+        self.tray.close()
+        for window in (self.window, self.strip, self.overlay, *self.others.values()):
+            window.hide()
+
+    # -- what the person wants ---------------------------------------------------------------------------------------
+
+    def show_window(self) -> None:
+        self.window.show()
+        self.window.setWindowState(self.window.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.window.raise_()
+        if not self.state.busy:
+            self.window.activateWindow()
+            self.window.input.setFocus()
+
+    def rung(self, task: str) -> None:
+        """A second start: come to the front, with its task as a draft."""
+        if task and not self.state.busy:
+            self.window.input.setPlainText(task)
+        self.show_window()
+
+    def start(self, task: str) -> None:
+        """Starts a run, after asking once whether runs may be kept."""
+        if self.state.busy:
+            return
+        try:
+            self._task = check_task(task)
+        except TaskError as error:
+            self.window.complain(str(error))
+            return
+        if self.settings.privacy.consent == "unasked":
+            self._ask_consent()
+        else:
+            self._begin()
+
+    def stop(self) -> None:
+        if not self.state.busy or self._stopping:
+            return
+        self._stopping = True
+        self.agent.stop()
+        self.approval.withdraw()
+        self.call.withdraw()
+        self._say_progress()
+
+    def pause(self, wanted: bool) -> None:
+        if self.state.busy and not self._stopping:
+            self.agent.pause(wanted)
+            self._show(State.PAUSED if wanted else State.RUNNING)
+            self._say_progress()
+
+    def toggle_pause(self) -> None:
+        self.pause(self.state is not State.PAUSED)
+
+    def choose_mode(self, mode: str) -> None:
+        self._save(replace(self.settings, safety=replace(self.settings.safety, mode=mode)))
+
+    def closing(self) -> None:
+        """The task window's close button: into the tray, or onto the strip, or the end; never to nowhere."""
+        if self.tray.present or self.state.busy:
+            self.window.hide()
+        else:
+            self.quit.emit()
+
+    def _tray_lost(self) -> None:
+        """What was hidden into the tray comes out when the tray goes away."""
+        if not self.state.busy and not self.window.isVisible():
+            self.window.show_without_focus()
+
+    def show_settings(self) -> None:
+        window = SettingsWindow(self.settings)
+        window.saved.connect(self._save)
+        self._show_other("settings", window)
+
+    def show_history(self) -> None:
+        self._show_other("history", TraceWindow(self._replay, self.settings.privacy.consent == "yes"))
+
+    def crashed(self, file: str) -> None:
+        self._show_other("crash", CrashWindow(file))
+
+    # -- what the agent says -----------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._stopping = False
+        self._progress = None
+        self._stage_since = time.monotonic()
+        self.remembered.set("draft", "")
+        self._show(State.RUNNING)
+        self.window.begin(self._task, self.settings.privacy.consent == "yes")
+        self._tick.start()
+        self.window.hide()
+        self.strip.show_in_corner()
+        self._say_progress()
+        QTimer.singleShot(AWAY_MS, self._hand_in)
+
+    def _hand_in(self) -> None:
+        if self._stopping:
+            self._ended(Ending(Status.STOPPED, words.say("run.stopped_early")))
+        else:
+            self.agent.start(Job(self._task, self.settings))
+
+    def _prepared(self, fraction: float) -> None:
+        text = words.say("stage.preparing", percent=round(fraction * 100))
+        self.window.progress(text)
+        self.strip.say(self.state, text)
+
+    def _began(self, run: Run) -> None:
+        self.window.recording.setVisible(bool(run.consent))
+
+    def _progressed(self, progress: Progress) -> None:
+        if self._progress is None or progress.stage != self._progress.stage or progress.turn != self._progress.turn:
+            self._stage_since = time.monotonic()
+        self._progress = progress
+        if self.state is not State.PAUSED or progress.stage == "asking":
+            self._show(states.while_running(progress))
+        self._say_progress()
+
+    def _turned(self, turn: Turn) -> None:
+        self.window.add_turn(turn)
+
+    def _asked(self, question: Approval) -> None:
+        self._show(State.WAITING)
+        self.approval.ask(question)
+
+    def _called(self, call: Call) -> None:
+        self._show(State.WAITING)
+        self.call.ask(call)
+
+    def _acts(self, action: Action, shot: Screenshot) -> None:
+        place = on_screen(shot, target_of(action))
+        if place is not None:
+            self.overlay.show_at(place)
+
+    def _ended(self, end: Ending) -> None:
+        self._tick.stop()
+        self.approval.withdraw()
+        self.call.withdraw()
+        self.overlay.hide()
+        self.strip.hide()
+        self.window.end(end.status, end.sentence)
+        self._show(states.after(end.status))
+        self.window.show_without_focus()  # the keyboard stays where the person is
+        if end.crash:
+            self.crashed(end.crash)
+
+    # -- small things ------------------------------------------------------------------------------------------------
+
+    def _show(self, state: State) -> None:
+        self.state = state
+        self.tray.show_state(state)
+        self.window.show_state(state)
+
+    def _say_progress(self) -> None:
+        since = time.monotonic() - self._stage_since
+        text = states.in_words(self.state, self._progress, since, self._stopping)
+        self.window.progress(text)
+        self.strip.say(self.state, text)
+
+    def _ask_consent(self) -> None:
+        window = ConsentWindow()
+        window.answered.connect(self._consented)
+        self._show_other("consent", window)
+
+    def _consented(self, word: str) -> None:
+        if word != "unasked":
+            self._save(replace(self.settings, privacy=replace(self.settings.privacy, consent=word)))
+        self._begin()
+
+    def _save(self, changed: Settings) -> None:
+        looks = (changed.ui.theme, changed.ui.language) != (self.settings.ui.theme, self.settings.ui.language)
+        self.settings = changed
+        self.window.use(changed)
+        words.choose(changed.ui.language)
+        app = QApplication.instance()
+        if looks and isinstance(app, QApplication):
+            theme.apply(app, changed.ui.theme)
+        try:
+            settings_file.save(changed)
+        except SettingsError as error:
+            self.window.complain(str(error))
+
+    def _show_other(self, name: str, window: QWidget) -> None:
+        """Shows a secondary window; one of each kind."""
+        old = self.others.pop(name, None)
+        if old is not None:
+            old.hide()
+            old.deleteLater()
+        self.others[name] = window
+        window.show()
+        window.raise_()
+        window.activateWindow()
+
+    def _connect(self) -> None:
+        agent, window, tray = self.agent, self.window, self.tray
+        agent.prepared.connect(self._prepared)
+        agent.began.connect(self._began)
+        agent.progressed.connect(self._progressed)
+        agent.turned.connect(self._turned)
+        agent.approval_asked.connect(self._asked)
+        agent.called.connect(self._called)
+        agent.acts.connect(self._acts)
+        agent.ended.connect(self._ended)
+        window.sent.connect(self.start)
+        window.paused.connect(self.pause)
+        window.stopped.connect(self.stop)
+        window.mode_chosen.connect(self.choose_mode)
+        window.history_opened.connect(self.show_history)
+        window.settings_opened.connect(self.show_settings)
+        window.closing.connect(self.closing)
+        self.strip.opened.connect(self.show_window)
+        self.strip.stopped.connect(self.stop)
+        self.call.stopped.connect(self.stop)
+        tray.opened.connect(self.show_window)
+        tray.pause_toggled.connect(self.toggle_pause)
+        tray.stopped.connect(self.stop)
+        tray.history_opened.connect(self.show_history)
+        tray.settings_opened.connect(self.show_settings)
+        tray.quit_chosen.connect(self.quit)
+        tray.lost.connect(self._tray_lost)

@@ -1,0 +1,71 @@
+"""How Deskhand stands, seen from outside: one enum drives the icon, the tooltip, the menu and the status line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from agent_core.loop import Progress
+from agent_core.step import Status
+from app import words
+from app.text import one_line
+
+
+class State(StrEnum):
+    """The value is the icon's file name and the stem of its words."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    THINKING = "thinking"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    STOPPED = "stopped"
+    ERROR = "error"
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is under way."""
+        return self in (State.RUNNING, State.THINKING, State.WAITING, State.PAUSED)
+
+
+def while_running(progress: Progress) -> State:
+    """The state that a stage of the loop shows."""
+    match progress.stage:
+        case "looking" | "reading" | "doing":
+            return State.RUNNING
+        case "thinking":
+            return State.THINKING
+        case "asking":
+            return State.WAITING
+
+
+def after(status: Status) -> State:
+    """The state that an ended run leaves behind."""
+    match status:
+        case Status.RUNNING:
+            return State.RUNNING
+        case Status.FINISHED:
+            return State.IDLE
+        case Status.STOPPED:
+            return State.STOPPED
+        case Status.REFUSED | Status.LIMIT | Status.FAILED:
+            return State.ERROR
+
+
+def in_words(state: State, progress: Progress | None, seconds: float, stopping: bool) -> str:
+    """What goes on, for the status line: the words that move. `seconds` is how long the stage has lasted."""
+    if stopping:
+        return words.say("stage.stopping")
+    if state is State.PAUSED:
+        return words.say("stage.paused")
+    if progress is None:
+        return words.say("stage.starting")
+    lasted = words.seconds(seconds * 1000)
+    match progress.stage:
+        case "thinking" if progress.tokens:
+            return words.say("stage.thinking", tokens=progress.tokens, seconds=lasted)
+        case "thinking":
+            return words.say("stage.thinking_first", seconds=lasted)
+        case "doing":
+            return words.say("stage.doing", action=one_line(progress.text))
+        case stage:
+            return words.say(f"stage.{stage}")

@@ -1,0 +1,283 @@
+"""The chat window: status line on top, the turns of the run, the last screenshot, and the task at the bottom.
+
+It knows nothing of threads: it is told states, progress and turns, and says what the person wants in signals.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from agent_core.actions import target_of
+from agent_core.settings import Settings
+from agent_core.step import Status, Turn
+from app import pictures, theme, words
+from app.screenshot_window import ScreenshotWindow
+from app.states import State, after
+from app.task_input import TaskInput
+from app.text import button, label, one_line, tool
+from app.turn_card import TurnCard, said_card
+
+SIZE = QSize(420, 680)
+THUMBNAIL = QSize(388, 150)
+MODES = ("ask_all", "ask_risky", "watch")
+
+
+class TaskWindow(QWidget):
+    """One window, one run at a time."""
+
+    sent = Signal(str)
+    paused = Signal(bool)
+    stopped = Signal()
+    mode_chosen = Signal(str)
+    history_opened = Signal()
+    settings_opened = Signal()
+    closing = Signal()
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(None)
+        self.setObjectName("window")
+        self.setWindowTitle(words.say("task.title"))
+        self.setWindowIcon(pictures.program_icon())
+        self.resize(SIZE)
+        self.setMinimumSize(360, 480)
+        self._state = State.IDLE
+        self._shown_shot: ScreenshotWindow | None = None
+        self._last: Turn | None = None
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        rows.addWidget(self._top(settings.safety.mode))
+        rows.addWidget(self._middle(), 1)
+        rows.addWidget(self._bottom(settings.ui.send_with_enter))
+        self._teach()
+        self.show_state(State.IDLE)
+
+    # -- what it is told -------------------------------------------------------------------------------------------
+
+    def begin(self, task: str, recording: bool) -> None:
+        """A run starts: the cards of the last one make room for it."""
+        self._clear()
+        self._add(said_card(words.say("task.you"), task))
+        self.live.setText(words.say("stage.starting"))
+        self.live.show()
+        self.recording.setVisible(recording)
+        self.input.clear()
+        self.picture.hide()
+        self.caption.hide()
+
+    def progress(self, text: str) -> None:
+        """The words that move while a turn is under way."""
+        self.live.setText(one_line(text, 300))
+
+    def add_turn(self, turn: Turn) -> None:
+        card = TurnCard(turn)
+        card.opened.connect(self._open_screenshot)
+        self._add(card)
+        self._last = turn
+        at = next((p for s in turn.steps if (p := target_of(s.action)) is not None), None)
+        self.picture.setPixmap(pictures.thumbnail(turn.screenshot, at, THUMBNAIL))
+        self.picture.show()
+        self.caption.show()
+
+    def end(self, status: Status, sentence: str) -> None:
+        """The last card: how the run ended, in a sentence."""
+        self.live.hide()
+        self.recording.hide()
+        role = {State.IDLE: "allowed", State.ERROR: "refused"}.get(after(status), "asking")
+        self._add(said_card(words.say(f"status.{status.value}"), sentence, role))
+
+    def show_state(self, state: State) -> None:
+        self._state = state
+        self.dot.setPixmap(pictures.icon(state).pixmap(QSize(18, 18)))
+        self.status.setText(words.say(f"state.{state.value}"))
+        busy = state.busy
+        self.send_button.setVisible(not busy)
+        self.pause_button.setVisible(busy)
+        self.stop_button.setVisible(busy)
+        self.pause_button.setText(words.say("task.resume" if state is State.PAUSED else "task.pause"))
+        self.input.setReadOnly(busy)
+        self.input.setPlaceholderText(words.say("task.placeholder_busy" if busy else "task.placeholder"))
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, busy)
+        handle = self.windowHandle()
+        if handle is not None:  # while a run acts, a click in here must not take the keyboard from the program in use
+            handle.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, busy)
+        self._name_send()
+
+    def use(self, settings: Settings) -> None:
+        """Takes over changed settings."""
+        self.input.send_with_enter = settings.ui.send_with_enter
+        self.mode.blockSignals(True)
+        self.mode.setCurrentIndex(MODES.index(settings.safety.mode))
+        self.mode.blockSignals(False)
+
+    def move_to_edge(self) -> None:
+        """The first place: at the right edge of the screen, beside the programs."""
+        area = QGuiApplication.primaryScreen().availableGeometry()
+        self.move(area.right() - SIZE.width() - 4 * theme.MARGIN, area.top() + 2 * theme.MARGIN)
+
+    def show_without_focus(self) -> None:
+        """Shows the window on top and leaves the keyboard where it is."""
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, True)
+        self.show()
+        self.raise_()
+        self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, False)
+
+    def complain(self, sentence: str) -> None:
+        """A sentence about something that did not work outside a run."""
+        self._add(said_card(words.say("state.error"), sentence, "refused"))
+
+    # -- Qt's events -----------------------------------------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        event.ignore()
+        self.closing.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.show_state(self._state)
+
+    # -- building --------------------------------------------------------------------------------------------------
+
+    def _top(self, mode: str) -> QFrame:
+        bar = QFrame()
+        bar.setObjectName("bar")
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(theme.MARGIN, theme.GRID, theme.GRID, theme.GRID)
+        row.setSpacing(theme.GRID)
+        self.dot = QLabel()
+        self.status = label(role="state", wrap=False)
+        self.recording = label("●", "refused", wrap=False)
+        self.recording.setToolTip(words.say("recording"))
+        self.recording.setAccessibleName(words.say("recording"))
+        self.recording.hide()
+        self.mode = QComboBox()
+        self.mode.setMinimumContentsLength(8)
+        self.mode.setToolTip(words.say("mode.tip"))
+        self.mode.setAccessibleName(words.say("mode.tip"))
+        for each in MODES:
+            self.mode.addItem(words.say(f"mode.{each}"), each)
+        self.mode.setCurrentIndex(MODES.index(mode))
+        self.mode.currentIndexChanged.connect(self._mode_changed)
+        row.addWidget(self.dot)
+        row.addWidget(self.status)
+        row.addWidget(self.recording)
+        row.addStretch(1)
+        row.addWidget(self.mode)
+        self.history_button = tool("☰", words.say("task.history"))
+        self.settings_button = tool("⚙", words.say("task.settings"))
+        self.history_button.clicked.connect(self.history_opened)
+        self.settings_button.clicked.connect(self.settings_opened)
+        row.addWidget(self.history_button)
+        row.addWidget(self.settings_button)
+        return bar
+
+    def _middle(self) -> QScrollArea:
+        page = QWidget()
+        page.setObjectName("page")
+        self.cards = QVBoxLayout(page)
+        self.cards.setContentsMargins(theme.MARGIN, 12, theme.MARGIN, 12)
+        self.cards.setSpacing(theme.CARD_GAP)
+        self.live = label(role="secondary")
+        self.live.hide()
+        self.cards.addWidget(self.live)
+        self.cards.addStretch(1)
+        self.turns = QScrollArea()
+        self.turns.setWidgetResizable(True)
+        self.turns.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.turns.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.turns.setWidget(page)
+        self.turns.verticalScrollBar().rangeChanged.connect(self._to_end)
+        return self.turns
+
+    def _bottom(self, send_with_enter: bool) -> QFrame:
+        foot = QFrame()
+        foot.setObjectName("foot")
+        rows = QVBoxLayout(foot)
+        rows.setContentsMargins(theme.MARGIN, theme.GRID, theme.MARGIN, 12)
+        rows.setSpacing(theme.GRID)
+        self.picture = QLabel()
+        self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.picture.hide()
+        self.caption = label(words.say("shot.caption"), "secondary")
+        self.caption.hide()
+        self.input = TaskInput(send_with_enter)
+        self.input.sent.connect(self._send)
+        self.input.textChanged.connect(self._name_send)
+        self.send_button = button(words.say("task.send"), "main")
+        self.pause_button = button(words.say("task.pause"))
+        self.stop_button = button(words.say("task.stop"), "stop")
+        self.send_button.clicked.connect(self._send)
+        self.pause_button.clicked.connect(self._pause)
+        self.stop_button.clicked.connect(self.stopped)
+        row = QHBoxLayout()
+        row.setSpacing(theme.GRID)
+        row.addStretch(1)
+        for each in (self.pause_button, self.stop_button, self.send_button):
+            row.addWidget(each)
+        for part in (self.picture, self.caption, self.input):
+            rows.addWidget(part)
+        rows.addLayout(row)
+        return foot
+
+    def _teach(self) -> None:
+        """The empty state: what this is for and a first task to try."""
+        card = QFrame()
+        card.setObjectName("card")
+        rows = QVBoxLayout(card)
+        rows.setContentsMargins(12, 12, 12, 12)
+        rows.setSpacing(theme.GRID)
+        rows.addWidget(label(words.say("task.empty.title"), "heading"))
+        rows.addWidget(label(words.say("task.empty.text"), "secondary"))
+        example = button(words.say("task.empty.first"), "flat")
+        example.clicked.connect(self._take_example)
+        rows.addWidget(example, 0, Qt.AlignmentFlag.AlignLeft)
+        self._add(card)
+
+    # -- small things ----------------------------------------------------------------------------------------------
+
+    def _add(self, card: QWidget) -> None:
+        self.cards.insertWidget(self.cards.indexOf(self.live), card)
+
+    def _clear(self) -> None:
+        while (item := self.cards.itemAt(0)) is not None and item.widget() is not self.live:
+            self.cards.takeAt(0)
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+
+    def _to_end(self) -> None:
+        """Keeps the newest in sight when the cards have grown."""
+        bar = self.turns.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+    def _send(self) -> None:
+        text = self.input.toPlainText().strip()
+        if text and not self._state.busy:
+            self.sent.emit(text)
+
+    def _pause(self) -> None:
+        self.paused.emit(self._state is not State.PAUSED)
+
+    def _name_send(self) -> None:
+        self.send_button.setEnabled(bool(self.input.toPlainText().strip()))
+
+    def _mode_changed(self, index: int) -> None:
+        self.mode_chosen.emit(MODES[index])
+
+    def _take_example(self) -> None:
+        self.input.setPlainText(words.say("task.example"))
+        self.input.setFocus()
+
+    def _open_screenshot(self, turn: Turn) -> None:
+        self._shown_shot = ScreenshotWindow(turn)
+        self._shown_shot.show()

@@ -1,0 +1,172 @@
+"""The one place that names concrete models and operators: puts a run together from the settings.
+
+Everything made here is made and closed in the agent's thread. The model and the reader outlive a run, because loading
+them takes seconds; operator, policy and recorders belong to one run.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from agent_core import __version__
+from agent_core.dialects import dialect
+from agent_core.errors import ModelError
+from agent_core.loop import Limits, Parts
+from agent_core.models import manifest as manifests
+from agent_core.models import model
+from agent_core.models.scripted import Scripted
+from agent_core.operators.desktop import DesktopOperator
+from agent_core.operators.terminal import TerminalSession
+from agent_core.protocols import Dialect, Model, Operator, Reader
+from agent_core.safety.policy import Mode, Policy
+from agent_core.screen.elements import ElementReader
+from agent_core.settings import ModelSettings, Settings
+from agent_core.step import Run
+from agent_core.traces.audit import AuditLog, Recorders
+from agent_core.traces.replay import write_replay
+from agent_core.traces.store import NoTrace, TraceStore
+from app.agent_thread import Fitted, Job, Line
+from app.unseen import Unseen
+
+SCRIPTED = "scripted:"
+
+
+@dataclass(frozen=True, slots=True)
+class Brain:
+    """A model with the dialect it speaks and the hashes a run is recorded with. `reads`: whether elements are read."""
+
+    model: Model
+    dialect: Dialect
+    model_hash: str = ""
+    adapter_hash: str = ""
+    reads: bool = True
+
+
+class Workbench:
+    """Puts runs together. Every method is called in the agent's thread."""
+
+    def __init__(self, model_name: str = "") -> None:
+        """`model_name` stands in for the one in the settings: a manifest's name, or scripted:FILE."""
+        self._model_name = model_name
+        self._brain: Brain | None = None
+        self._brain_of: ModelSettings | None = None
+        self._reader: Reader | None = None
+        self._closers: list[Callable[[], None]] = []
+
+    def fit(self, job: Job, line: Line) -> Fitted:
+        """Everything for one run. Raises DeskhandError with a sentence for the person."""
+        settings = job.settings
+        wanted = replace(settings.model, name=self._model_name or settings.model.name)
+        if not wanted.name.startswith(SCRIPTED):
+            manifests.check_language(manifests.find(wanted.name), job.task)
+        brain = self._brain_for(wanted, line)
+        operator = self._operator(settings, line)
+        policy = Policy(cast(Mode, settings.safety.mode))
+        run = Run(
+            id=uuid.uuid4().hex,
+            task=job.task,
+            started=time.time(),
+            consent="settings" if settings.privacy.consent == "yes" else "",
+            app_version=__version__,
+            dialect=brain.dialect.name,
+            model=brain.model.name,
+            model_hash=brain.model_hash,
+            adapter_hash=brain.adapter_hash,
+            mode=settings.safety.mode,
+            operator=operator.name,
+        )
+        parts = Parts(
+            operator=operator,
+            dialect=brain.dialect,
+            model=brain.model,
+            decide=policy.decide,
+            recorder=self._recorder(run),
+            reader=self._reader_for(brain),
+            approve=line.approve,
+            answer=line.answer,
+            limits=Limits(settings.run.max_steps, settings.run.max_minutes * 60),
+            watch=line.watch,
+            pause=line.paused,
+        )
+        return Fitted(run, parts, policy)
+
+    def put_away(self) -> None:
+        """Closes what belongs to one run, in the reverse order."""
+        while self._closers:
+            self._closers.pop()()
+
+    def close(self) -> None:
+        self.put_away()
+        if self._brain is not None:
+            self._brain.model.close()
+            self._brain = None
+
+    def _operator(self, settings: Settings, line: Line) -> Operator:
+        terminal = TerminalSession(seconds=settings.run.terminal_seconds)
+        inner = DesktopOperator(settings.run.monitor, settings.run.settle_seconds, terminal=terminal)
+        operator = Unseen(inner, line.acting, line.own_escapes)
+        self._closers.append(operator.close)
+        return operator
+
+    def _recorder(self, run: Run) -> Recorders:
+        audit = AuditLog()
+        self._closers.append(audit.close)
+        if not run.consent:
+            return Recorders(audit, NoTrace())
+        store = TraceStore()
+        self._closers.append(store.close)
+        return Recorders(audit, store)
+
+    def _brain_for(self, wanted: ModelSettings, line: Line) -> Brain:
+        """The model of the settings, the loaded one if nothing about it has changed and it can be asked again."""
+        if self._brain is None or self._brain_of != wanted or wanted.name.startswith(SCRIPTED):
+            if self._brain is not None:
+                self._brain.model.close()
+                self._brain = None
+            if wanted.name.startswith(SCRIPTED):
+                self._brain = scripted(wanted.name)
+            else:
+                self._brain = from_manifest(wanted, line.preparing)
+            self._brain_of = wanted
+        return self._brain
+
+    def _reader_for(self, brain: Brain) -> Reader | None:
+        if brain.reads and self._reader is None:
+            self._reader = ElementReader()
+        return self._reader if brain.reads else None
+
+
+def from_manifest(wanted: ModelSettings, preparing: Callable[[float, str], None]) -> Brain:
+    """The model of a manifest; on first use its file is made, which `preparing` is told of. Raises ModelError."""
+    manifest = manifests.find(wanted.name)
+    return Brain(
+        model(manifest, wanted, preparing), dialect(manifest.dialect), manifest.sha256, manifest.adapter_sha256
+    )
+
+
+def scripted(name: str) -> Brain:
+    """Replies from a JSON file: a list of texts, or {"replies": [...], "dialect": ..., "delay": seconds, "read": bool}.
+
+    For demonstrations and tests of the whole program. Raises ModelError when the file cannot be used.
+    """
+    file = Path(name.removeprefix(SCRIPTED))
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        told: dict[str, Any] = {"replies": data} if isinstance(data, list) else dict(data)
+        replies = [str(reply) for reply in told["replies"]]
+        model = Scripted(replies, float(told.get("delay", 0)))
+        return Brain(model, dialect(str(told.get("dialect", "elements"))), reads=bool(told.get("read", True)))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"The replies in {file} cannot be used ({error}). Give a JSON list of texts.") from error
+
+
+def replay(run_id: str) -> Path:
+    """Makes the replay page of a kept run in the temporary folder. Raises StoreError."""
+    return write_replay(run_id, Path(tempfile.gettempdir()) / "deskhand-replay" / f"{run_id}.html")

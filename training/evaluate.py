@@ -1,0 +1,162 @@
+"""Success of a model on a suite: real programs, held-out seeds and wordings, scored from the outside.
+
+    python -m training.evaluate --suite desk --split held_out --json out.json
+
+Prints a row per task, success with a 95 % interval (Wilson), and the median seconds per step, split into capture,
+read, think and act. An episode whose sandbox failed is run once more, and left out if it fails again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_core.dialects.elements import Elements
+from agent_core.protocols import Model, Recorder
+from agent_core.screen.elements import ElementReader
+from agent_core.traces.store import NoTrace, TraceStore
+from training.rollouts import Rollout, run_episode
+from training.runs import write_json
+from training.serving import served
+from training.tasks import SUITES, suite
+from training.tasks.task import Split, Suite, seed_of
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """What to evaluate."""
+
+    suite: str = field(default="desk", metadata={"help": "which suite: " + ", ".join(SUITES)})
+    split: str = field(default="held_out", metadata={"help": "train or held_out"})
+    model: str = field(default="bundled", metadata={"help": "name of a manifest"})
+    adapter: str = field(default="", metadata={"help": "adapter folder to use instead of the manifest's"})
+    tasks: str = field(default="", metadata={"help": "task names, comma separated; the evaluated ones if empty"})
+    episodes: int = field(default=0, metadata={"help": "episodes a task; 0 takes the suite's own number"})
+    max_steps: int = field(default=12, metadata={"help": "most actions an episode"})
+    threads: int = field(default=2, metadata={"help": "threads of reader and model"})
+    db: str = field(default="", metadata={"help": "folder of a trace store to keep the runs in; not kept if empty"})
+    json: str = field(default="", metadata={"help": "file for the result"})
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
+    for name, f in Args.__dataclass_fields__.items():
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=type(f.default), default=f.default, help=f.metadata["help"])
+    args = Args(**vars(parser.parse_args(argv)))
+    if args.split not in ("train", "held_out"):
+        parser.error("--split is train or held_out")
+    split: Split = "train" if args.split == "train" else "held_out"
+    result = evaluate(args, split)
+    print(table(result))
+    if args.json:
+        write_json(Path(args.json), result)
+
+
+def evaluate(args: Args, split: Split) -> dict[str, Any]:
+    """Runs the episodes and returns the result in the shape that `--json` writes."""
+    source = suite(args.suite)
+    tasks = [t for t in args.tasks.split(",") if t] or list(source.evaluated)
+    episodes = args.episodes or source.episodes
+    recorder: Recorder = TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images") if args.db else NoTrace()
+    model = served(args.model, args.adapter, args.threads)
+    rollouts: dict[str, list[Rollout]] = {}
+    try:
+        for task in tasks:
+            for n in range(episodes):
+                one = attempt(args, source, task, seed_of(n, split), split, model, recorder)
+                if one is None:
+                    continue
+                rollouts.setdefault(task, []).append(one)
+                mark = "solved" if solved(one) else "failed"
+                print(f"{task} {n}: {mark} in {len(one.turns)} turns, {one.seconds:.1f} s  {one.text[:80]}", flush=True)
+    finally:
+        model.close()
+        source.close()
+    return summary(args, rollouts)
+
+
+def attempt(
+    args: Args, source: Suite, task: str, seed: int, split: Split, model: Model, recorder: Recorder
+) -> Rollout | None:
+    """One episode; None when the sandbox failed twice."""
+    for _ in range(2):
+        episode = source.open(task, seed, split)
+        try:
+            reader = ElementReader(threads=args.threads)
+            one = run_episode(args.suite, task, seed, episode, model, reader, recorder, Elements(), args.max_steps)
+        finally:
+            episode.close()
+        if one.reward is not None:
+            return one
+    print(f"{task} seed {seed}: left out, {one.text}")
+    return None
+
+
+def solved(rollout: Rollout) -> bool:
+    return rollout.reward is not None and rollout.reward > 0
+
+
+def summary(args: Args, rollouts: dict[str, list[Rollout]]) -> dict[str, Any]:
+    """The figures of all rollouts."""
+    every = [r for of_task in rollouts.values() for r in of_task]
+    wins = sum(map(solved, every))
+    turns = [t for r in every for t in r.turns]
+    parts = {
+        "capture": [t.screenshot.capture_ms / 1000 for t in turns],
+        "read": [t.screenshot.read_ms / 1000 for t in turns],
+        "think": [t.reply.think_ms / 1000 for t in turns],
+        "act": [sum(s.outcome.duration_ms for s in t.steps if s.outcome) / 1000 for t in turns],
+    }
+    whole = [sum(split) for split in zip(*parts.values(), strict=True)]
+    return {
+        "suite": args.suite,
+        "split": args.split,
+        "model": args.adapter or args.model,
+        "success": wins / len(every) if every else math.nan,
+        "ci95": wilson(wins, len(every)),
+        "tasks": {
+            task: {"success": sum(map(solved, of_task)) / len(of_task), "n": len(of_task)}
+            for task, of_task in rollouts.items()
+        },
+        "seconds_per_step": {
+            "median": statistics.median(whole) if whole else math.nan,
+            **{name: statistics.median(values) if values else math.nan for name, values in parts.items()},
+        },
+    }
+
+
+def wilson(wins: int, n: int, z: float = 1.96) -> list[float]:
+    """The 95 % interval of a share (Wilson 1927); [0, 1] without any trial."""
+    if n == 0:
+        return [0.0, 1.0]
+    share = wins / n
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return [max(0.0, middle - half), min(1.0, middle + half)]
+
+
+def table(result: dict[str, Any]) -> str:
+    """The result for reading."""
+    width = max([len(t) for t in result["tasks"]] + [4])
+    lines = [f"{'task':<{width}}  success  n"]
+    lines += [f"{task:<{width}}  {r['success']:7.0%}  {r['n']}" for task, r in result["tasks"].items()]
+    low, high = result["ci95"]
+    s = result["seconds_per_step"]
+    lines.append(
+        f"{result['suite']} {result['split']}: success {result['success']:.1%} (95 % interval {low:.1%} to {high:.1%})"
+    )
+    lines.append(
+        f"median seconds per step {s['median']:.2f} "
+        f"(capture {s['capture']:.2f}, read {s['read']:.2f}, think {s['think']:.2f}, act {s['act']:.2f})"
+    )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

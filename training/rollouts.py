@@ -1,0 +1,196 @@
+"""Episodes run through the loop of the program itself, by a teacher or by a model, and recorded in a trace store.
+
+    python -m training.rollouts --suite miniwob --episodes 40 --db runs/demos
+
+One recorder for demonstrations, rollouts and evaluation: what is learnt is what is served. Recording is resumable: an
+episode that stands in the store under the same suite, task, seed and model is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+from agent_core import __version__, loop
+from agent_core.actions import Action
+from agent_core.dialects.elements import Elements
+from agent_core.errors import DeskhandError
+from agent_core.protocols import Dialect, Model, Reader, Recorder
+from agent_core.screen.elements import ElementReader
+from agent_core.step import Prompt, Reply, Run, Screenshot, Status, Tier, Turn, Verdict
+from agent_core.traces.reads import Traces
+from agent_core.traces.store import TraceStore
+from training.tasks import SUITES, suite
+from training.tasks.task import Episode, Suite, seed_of
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One episode that was run. `reward` is None when the sandbox failed: such an episode is never counted."""
+
+    run: Run
+    task: str
+    seed: int
+    reward: float | None
+    turns: tuple[Turn, ...]
+    text: str
+    seconds: float
+
+
+def allow_in_sandbox(action: Action, shot: Screenshot, task: str) -> Verdict:
+    """The policy in a sandbox that was made for this episode and is thrown away after it."""
+    return Verdict("allow", Tier.R1, "This is a sandbox made for training.")
+
+
+def run_episode(
+    suite_name: str,
+    task: str,
+    seed: int,
+    episode: Episode,
+    model: Model,
+    reader: Reader,
+    recorder: Recorder,
+    dialect: Dialect,
+    max_steps: int,
+) -> Rollout:
+    """Runs one opened episode to its end or to `max_steps` actions and scores it from the outside."""
+    run = Run(
+        id=uuid.uuid4().hex,
+        task=episode.task,
+        started=time.time(),
+        consent="sandbox",
+        app_version=__version__,
+        dialect=dialect.name,
+        model=model.name,
+        mode="sandbox",
+        operator=episode.operator.name,
+        tags=(f"suite:{suite_name}", f"task:{task}", f"seed:{seed}"),
+    )
+    parts = loop.Parts(
+        operator=episode.operator,
+        dialect=dialect,
+        model=model,
+        decide=allow_in_sandbox,
+        recorder=recorder,
+        reader=reader,
+        limits=loop.Limits(steps=max_steps, seconds=300),
+    )
+    turns: list[Turn] = []
+    began = time.monotonic()
+    text = ""
+    reward: float | None
+    try:
+        running = loop.run_task(run, parts, Event())
+        for turn in running:
+            turns.append(turn)
+            if turn.status is Status.RUNNING and episode.done():
+                running.close()
+                break
+        reward = episode.score()
+        text = loop.ending(turns[-1])
+    except DeskhandError as error:
+        text = str(error)
+        reward = None
+    return Rollout(run, task, seed, reward, tuple(turns), text, time.monotonic() - began)
+
+
+class Mixed:
+    """Mostly the policy acts, and the teacher's reply to the same prompt is what is recorded as the better one.
+
+    After Ross et al., "A Reduction of Imitation Learning ... to No-Regret Online Learning" (2011), DAgger: the
+    states come from the policy, the labels from the teacher. `lessons` collects (prompt, teacher's reply).
+    """
+
+    def __init__(self, policy: Model, teacher: Model, share: float, rng: random.Random) -> None:
+        self.name = f"{policy.name}+teacher"
+        self.policy, self.teacher, self.share, self.rng = policy, teacher, share, rng
+        self.lessons: list[tuple[str, str]] = []
+
+    def reply(self, prompt: Prompt, stop: Event, on_text: object = None) -> Reply:
+        taught = self.teacher.reply(prompt, stop)
+        self.lessons.append((prompt.chatml(), taught.text))
+        return self.policy.reply(prompt, stop) if self.rng.random() < self.share else taught
+
+    def close(self) -> None:
+        """The policy belongs to the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Args:
+    """What to record."""
+
+    suite: str = field(default="miniwob", metadata={"help": "which suite: " + ", ".join(SUITES)})
+    db: str = field(default="runs/demos", metadata={"help": "folder of the trace store"})
+    tasks: str = field(default="", metadata={"help": "task names, comma separated; all trained ones if empty"})
+    episodes: int = field(default=40, metadata={"help": "episodes a task"})
+    first: int = field(default=0, metadata={"help": "number of the first training seed"})
+    max_steps: int = field(default=12, metadata={"help": "most actions an episode"})
+    threads: int = field(default=1, metadata={"help": "threads of the screen reader"})
+
+
+def plan(tasks: Sequence[str], args: Args) -> Iterator[tuple[str, int]]:
+    """Task by task for each seed, so that a recording cut short covers every task."""
+    for n in range(args.first, args.first + args.episodes):
+        for task in tasks:
+            yield task, seed_of(n, "train")
+
+
+def record(args: Args) -> int:
+    """Records demonstrations by the teachers; returns the number of solved episodes."""
+    dialect = Elements()
+    store = TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images")
+    source: Suite = suite(args.suite)
+    tasks = [t for t in args.tasks.split(",") if t] or list(source.tasks())
+    known = recorded(Path(args.db))
+    solved = tried = 0
+    try:
+        for task, seed in plan(tasks, args):
+            if f"{args.suite}/{task}/{seed}" in known:
+                continue
+            episode = source.open(task, seed, "train")
+            try:
+                reader = episode.reader or ElementReader(threads=args.threads)
+                result = run_episode(
+                    args.suite, task, seed, episode, episode.teacher, reader, store, dialect, args.max_steps
+                )
+            finally:
+                episode.close()
+            tried += 1
+            if result.turns:
+                store.label(result.run.id, None, "score", result.reward, f"{args.suite}/{task}/{seed}", "verifier")
+            good = result.reward is not None and result.reward > 0
+            solved += good
+            why = "" if good else f" | {result.text}"
+            print(
+                f"{task} {seed}: {result.reward} in {len(result.turns)} turns, {result.seconds:.1f} s{why}", flush=True
+            )
+    finally:
+        source.close()
+        store.close()
+    print(f"{solved} of {tried} episodes solved")
+    return solved
+
+
+def recorded(folder: Path) -> set[str]:
+    """The episodes that stand in the store already, as "suite/task/seed"."""
+    scores = Traces(folder / "traces.db", folder / "images").scores().values()
+    return {label.value for label in scores if label.score is not None}
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m training.rollouts", description=__doc__)
+    for name, f in Args.__dataclass_fields__.items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=type(f.default), default=f.default, help=f.metadata["help"]
+        )
+    record(Args(**vars(parser.parse_args(argv))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""The suites of tasks, name -> class, resolved when chosen."""
+
+from __future__ import annotations
+
+import importlib
+from typing import cast
+
+from agent_core.errors import TaskError
+from training.tasks.task import Suite
+
+SUITES = {
+    "desk": "training.tasks.desk:Desk",
+    "miniwob": "training.tasks.miniwob:MiniWob",
+    "pretend": "training.tasks.pretend:Pretend",
+}
+
+
+def suite(name: str) -> Suite:
+    """A suite ready to open tasks. Raises TaskError that lists the names."""
+    if name not in SUITES:
+        raise TaskError(f"There is no suite {name!r}; known: {', '.join(SUITES)}.")
+    module, attribute = SUITES[name].split(":")
+    return cast(Suite, getattr(importlib.import_module(module), attribute)())

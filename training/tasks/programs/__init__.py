@@ -1,0 +1,1 @@
+"""Programs that tasks are about, started as processes of their own."""
