@@ -15,7 +15,7 @@ from installer.python_packages import Place
 from installer.system_packages import Need
 from installer.work import SetupError, Work, say
 
-# Measured: 1.3 GB and 2.2 GB in the environment, with the smallest torch; the rest is room to unpack.
+# Measured: 1.0 GB and 2.2 GB in the environment, with the smallest torch; the rest is room to unpack.
 FREE_BYTES = {"run": 2_000_000_000, "test": 4_000_000_000}
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from agent_core.screen.frame import Frame, crowded, dots, ends_in_arrow
 from agent_core.screen.heights import with_heights_told
+from agent_core.screen.icons import blobs
 from agent_core.screen.lines import Piece, pieces
 from agent_core.screen.ocr import LineDetector, Pixels, WordReader, Words
 from agent_core.screen.roles import Found, Text, arranged, holds
@@ -45,7 +46,9 @@ class ElementReader:
                 rgb = np.frombuffer(shot.rgb, np.uint8).reshape(shot.height, shot.width, 3)
                 boxes = frames(rgb)
                 texts = self._with_signs(rgb, boxes, self._read_texts(rgb, boxes))
-                self._elements = tuple(_in_rows(arranged(texts, _judged(rgb, boxes, texts)), shot.width, shot.height))
+                found = arranged(texts, _judged(rgb, boxes, texts))
+                found += _icons(rgb, found, texts)
+                self._elements = tuple(_in_rows(found, shot.width, shot.height))
                 self._last = frame
             return self._elements
 
@@ -83,6 +86,13 @@ class ElementReader:
                     out.remove(old)
                 out.append(Text(text, *place))
         return out
+
+
+def _icons(rgb: Pixels, found: list[Found], texts: list[Text]) -> list[Found]:
+    """Marks that are neither words nor in anything found."""
+    tall = float(np.median([t.height for t in texts])) if texts else 14.0
+    taken = [(f.left, f.top, f.right, f.bottom) for f in found] + [(t.left, t.top, t.right, t.bottom) for t in texts]
+    return [Found("icon", "", *place) for place in blobs(rgb, taken, tall)]
 
 
 def _judged(rgb: Pixels, boxes: list[Frame], texts: list[Text]) -> list[Frame]:

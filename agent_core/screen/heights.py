@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +25,17 @@ SMALL = frozenset("aegmnpqry")
 TWINS = frozenset("CcOoSsUuVvWwXxZz")
 LEAST_HEIGHT = 20  # pixels of a line's crop
 SURE = 0.3  # pixels: a smaller difference says nothing
+NEAR = 0.2  # of the crop's height: how far from its place a character's mark may be
 ONE_SIZE = 1.5  # pixels: small letters of one font size are as high as each other
 CASE_STEP = 0.12  # of the crop's height: capitals stand out above small letters by more
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One run of ink columns: its middle in pixels, its top with a fraction, and whether it is a plain bar."""
+    """One run of ink columns: middle and width in pixels, its top with a fraction, and whether it is a plain bar."""
 
     middle: float
+    width: int
     top: float
     bar: bool
 
@@ -58,7 +61,7 @@ def with_heights_told(crop: Pixels, words: Words) -> str:
         return words.text
     marks = list(_marks(crop))
     width = crop.shape[1] * words.width_share
-    of = _alone([_nearest(marks, place * width, len(crop)) for place in words.places])
+    of = _in_order(words.text, marks) or _alone([_nearest(marks, p * width, len(crop)) for p in words.places])
     small = [mark.top for letter, mark in zip(words.text, of, strict=True) if letter in SMALL and mark]
     one_size = not small or max(small) - min(small) <= ONE_SIZE
     out = list(words.text)
@@ -98,6 +101,15 @@ def _twin(read: str, top: float, ends: _Tops, height: int) -> str:
     return read
 
 
+def _in_order(text: str, marks: list[Mark]) -> list[Mark | None]:
+    """The mark of each character when there are as many as letters (two for a double quote), else nothing."""
+    counts = [0 if letter == " " else 2 if letter == '"' else 1 for letter in text]
+    if sum(counts) != len(marks):
+        return []
+    firsts = accumulate(counts, initial=0)
+    return [marks[first] if count else None for first, count in zip(firsts, counts, strict=False)]
+
+
 def _alone(of: list[Mark | None]) -> list[Mark | None]:
     """The marks that stand for one character each; where letters touch, heights say nothing."""
     return [mark if mark is not None and sum(mark is other for other in of) == 1 else None for mark in of]
@@ -114,7 +126,7 @@ def _highest_bar(of: list[Mark | None]) -> float | None:
 
 
 def _nearest(marks: list[Mark], x: float, height: int) -> Mark | None:
-    near = [mark for mark in marks if abs(mark.middle - x) < 0.35 * height]
+    near = [mark for mark in marks if mark.width <= 1.3 * height and abs(mark.middle - x) < NEAR * height]
     return min(near, key=lambda mark: abs(mark.middle - x)) if near else None
 
 
@@ -130,7 +142,7 @@ def _marks(crop: Pixels) -> Iterator[Mark]:
         height = int(rows[-1] - rows[0] + 1)
         bar = own[rows[0] : rows[-1] + 1].mean() > 0.9 and right - left < 0.35 * height and height > 0.5 * len(crop)
         own_strength = strength[:, left:right] / strength[:, left:right].max()
-        yield Mark((left + right) / 2, _top(own_strength, int(rows[0])), bool(bar))
+        yield Mark((left + right) / 2, right - left, _top(own_strength, int(rows[0])), bool(bar))
 
 
 def _top(strength: NDArray[np.float64], row: int) -> float:

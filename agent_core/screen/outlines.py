@@ -19,6 +19,7 @@ STRONG = 90  # of 255 between the channels: the colour of ticked boxes
 STRAIGHT = 0.8  # of a side covered by the line; the rest are rounded corners
 MOST_HEIGHT = 0.45  # of the screen
 LEAST_CIRCLE = 11  # pixels
+ALONE = 0.33  # of a box's height: free paper beside it; letters stand closer
 
 
 def outlined(rgb: Pixels) -> list[Frame]:
@@ -29,7 +30,8 @@ def outlined(rgb: Pixels) -> list[Frame]:
     kernel = np.ones((3, 3), np.uint8)
     dark = cv2.morphologyEx(grey, cv2.MORPH_BLACKHAT, kernel) > LINE
     light = cv2.morphologyEx(grey, cv2.MORPH_TOPHAT, kernel) > LINE
-    strong = rgb.max(axis=2) - rgb.min(axis=2) > STRONG
+    red, green, blue = cv2.split(rgb)
+    strong = cv2.max(cv2.max(red, green), blue) - cv2.min(cv2.min(red, green), blue) > STRONG
     out = [frame for mask in (dark, light) for frame in _of(rgb, mask) if frame]
     out += [frame for frame in _of(rgb, strong) if frame and frame.tiny]
     return out
@@ -78,9 +80,11 @@ def _is_circle(own: NDArray[np.bool_]) -> bool:
 
 
 def stands_alone(rgb: Pixels, box: Frame) -> bool:
-    """Whether two columns of plain paper lie on both sides of the box: an O and the bowl of an o have neighbours."""
-    around = rgb[box.top : box.bottom, max(0, box.left - 3) : box.right + 3].astype(np.int16)
-    sides = np.concatenate([around[:, :2], around[:, -2:]], axis=1)
+    """Whether plain paper lies on both sides of the box: an O and the bowl of an o have neighbours."""
+    reach = max(3, round(ALONE * box.height))
+    rows = rgb[box.top : box.bottom]
+    left, right = rows[:, max(0, box.left - reach) : max(1, box.left - 1)], rows[:, box.right + 1 : box.right + reach]
+    sides = np.concatenate([left, right], axis=1).astype(np.int16)
     same_row = np.abs(sides - sides[:, :1]).max() <= LINE
     return bool(same_row and np.abs(sides - np.median(sides, axis=0)).max() <= MARKED)
 

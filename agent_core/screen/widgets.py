@@ -25,8 +25,8 @@ def frames(rgb: Pixels) -> list[Frame]:
     import cv2
 
     height, width = rgb.shape[:2]
-    step = cv2.morphologyEx(rgb, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)).max(axis=2)
-    flat = (step < EDGE).astype(np.uint8)
+    red, green, blue = cv2.split(cv2.morphologyEx(rgb, cv2.MORPH_GRADIENT, np.ones((3, 3), np.uint8)))
+    flat = (cv2.max(cv2.max(red, green), blue) < EDGE).astype(np.uint8)
     _, labels, stats, _ = cv2.connectedComponentsWithStats(flat, connectivity=4)
     x, y, w, h, area = stats.T
     usable = (

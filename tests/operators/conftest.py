@@ -89,7 +89,7 @@ def shot(hands: DesktopOperator) -> Screenshot:
 
 
 @pytest.fixture
-def do(hands: DesktopOperator, shot: Screenshot, pressed: Callable[[], list[str]]) -> Iterator[Callable[..., Outcome]]:
+def do(hands: DesktopOperator, shot: Screenshot, pressed: Callable[..., list[str]]) -> Iterator[Callable[..., Outcome]]:
     """Carries an action out; afterwards nothing may be left pressed."""
 
     def act(action: Action, stop: Event | None = None) -> Outcome:
@@ -107,8 +107,11 @@ def at(shot: Screenshot) -> Callable[[tuple[int, int]], Point]:
 
 
 @pytest.fixture
-def pressed(screen: str) -> Iterator[Callable[[], list[str]]]:
-    """Asks the X server itself which keys and buttons are down."""
+def pressed(screen: str) -> Iterator[Callable[..., list[str]]]:
+    """Asks the X server itself which keys and buttons stay down.
+
+    A release may take effect late, while the window manager still looks at the press: it gets some time.
+    """
     display = Display(screen)
 
     def down() -> list[str]:
@@ -117,7 +120,13 @@ def pressed(screen: str) -> Iterator[Callable[[], list[str]]]:
         mask = display.screen().root.query_pointer().mask
         return codes + [f"button {n}" for n in range(1, 6) if mask >> (7 + n) & 1]
 
-    yield down
+    def stays_down(seconds: float = 3) -> list[str]:
+        limit = time.monotonic() + seconds
+        while down() and time.monotonic() < limit:
+            time.sleep(0.02)
+        return down()
+
+    yield stays_down
     display.close()
 
 

@@ -147,19 +147,19 @@ def test_unknown_key_presses_nothing(log: EventWindow, do: Do) -> None:
     assert keys(log) == []
 
 
-def test_press_holds_until_release(log: EventWindow, do: Do, pressed: Callable[[], list[str]]) -> None:
+def test_press_holds_until_release(log: EventWindow, do: Do, pressed: Callable[..., list[str]]) -> None:
     assert do(Press("shift")).ok
-    assert len(pressed()) == 1
+    assert len(pressed(0)) == 1
     assert do(Release("shift")).ok
     assert pressed() == []
 
 
 def test_let_go_releases_what_is_held(
-    log: EventWindow, do: Do, hands: DesktopOperator, pressed: Callable[[], list[str]]
+    log: EventWindow, do: Do, hands: DesktopOperator, pressed: Callable[..., list[str]]
 ) -> None:
     for key in ("ctrl", "alt", "a"):
         assert do(Press(key)).ok
-    assert len(pressed()) == 3
+    assert len(pressed(0)) == 3
     hands.let_go()
     hands.let_go()
     assert pressed() == []
@@ -193,10 +193,10 @@ class BreaksAfter(StopsAfter):
         raise RuntimeError("broken")
 
 
-@pytest.mark.parametrize("times", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("times", [2, 4, 6])
 @pytest.mark.parametrize("kind", ["chord", "drag", "double", "type"])
 def test_stop_or_a_fault_in_between_leaves_nothing_pressed(
-    log: EventWindow, do: Do, at: At, pressed: Callable[[], list[str]], kind: str, times: int
+    log: EventWindow, do: Do, at: At, pressed: Callable[..., list[str]], kind: str, times: int
 ) -> None:
     action = {
         "chord": Hotkey(("ctrl", "alt", "shift", "F5")),

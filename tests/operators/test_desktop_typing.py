@@ -100,7 +100,7 @@ def test_fifty_characters_a_second(field: EventWindow, do: Do) -> None:
     field.text_becomes(text)
 
 
-def test_stop_ends_typing(field: EventWindow, do: Do, pressed: Callable[[], list[str]]) -> None:
+def test_stop_ends_typing(field: EventWindow, do: Do, pressed: Callable[..., list[str]]) -> None:
     stop = threading.Event()
     threading.Timer(0.3, stop.set).start()
     started = time.monotonic()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.screen.capture import from_png
-from agent_core.step import Box, Element, Screenshot
+from agent_core.step import Box, Element, Screenshot, Transform
 
 SCALE = 3
 WIDTH, HEIGHT = 160, 210
@@ -19,6 +19,7 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+BLANK = Transform("blank", 0, 0, 64, 64)
 SAME_LINE_GAP = 7.0  # CSS pixels: words closer than this are one text
 
 
@@ -50,13 +51,13 @@ def task_pages() -> Path | None:
 
 
 @contextmanager
-def browser() -> Iterator[Any]:
-    """A Chromium page of a task's size, three device pixels per CSS pixel."""
+def browser(width: int = WIDTH, height: int = HEIGHT, scale: int = SCALE) -> Iterator[Any]:
+    """A Chromium page of that size in CSS pixels, with `scale` device pixels for each; by default a task's."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-        yield chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE)
+        yield chromium.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
         chromium.close()
 
 

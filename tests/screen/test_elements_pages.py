@@ -120,3 +120,24 @@ def test_reading_again_is_reading_afresh(page: Any, reader: ElementReader) -> No
         kept = reader.read(shot)
         if n % afresh_every == 0:
             assert kept == ElementReader(threads=2).read(shot), edit
+
+
+def test_small_widgets_of_an_ordinary_page_are_found(reader: ElementReader) -> None:
+    """One device pixel per CSS pixel: 13 px boxes and words that nearly touch their frames."""
+    with pages.browser(640, 480, scale=1) as page:
+        page.set_content(
+            "<body style='font:14px sans-serif'><p>Please <a href=#>sign in</a> or <a href=#>register</a> to go on.</p>"
+            "<p>Full name <input value='Bob Hill'></p>"
+            "<p><label><input type=checkbox checked>I agree</label> <label><input type=radio name=r>Yes</label> "
+            "<label><input type=radio name=r checked>No</label></p>"
+            "<p><button>Send message</button> <input type=submit value=Cancel></p></body>"
+        )
+        elements = reader.read(from_png(page.screenshot()))
+        labels = pages.truth(page, 640, 480)
+    by_text = {e.text: e for e in elements if e.kind != "text"}
+    assert by_text["Full name"].value == "Bob Hill"
+    assert (by_text["I agree"].kind, by_text["I agree"].on) == ("check", True)
+    assert [(by_text[t].kind, by_text[t].on) for t in ("Yes", "No")] == [("radio", False), ("radio", True)]
+    assert {by_text[t].kind for t in ("Send message", "Cancel")} == {"button"}
+    assert {"sign in", "register"} <= {e.text for e in elements}
+    assert all(pages.found(label, elements) for label in labels if label.tag != "text")

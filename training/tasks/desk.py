@@ -16,8 +16,8 @@ from agent_core.operators.desktop import DesktopOperator
 from agent_core.operators.terminal import TerminalSession
 from agent_core.protocols import Dialect, Reader
 from agent_core.screen.capture import Screen
+from agent_core.screen.virtual import VirtualDesktop
 from agent_core.step import Element
-from training.sandboxes.desktop import VirtualDesktop
 from training.tasks.desk_browser import BROWSER
 from training.tasks.desk_browser_stage import BrowserStage
 from training.tasks.desk_calculator import CALCULATOR

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import ScreenError
-from training.sandboxes.desktop import VirtualDesktop
+from agent_core.screen.virtual import VirtualDesktop
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page, Playwright

@@ -19,8 +19,8 @@ from typing import Literal
 
 from agent_core.actions import Action, Click, DoubleClick, Finished, Hotkey, RightClick, Terminal, Type
 from agent_core.protocols import Dialect, Reader
+from agent_core.screen.virtual import VirtualDesktop
 from agent_core.step import Element, ElementKind, Prompt, Reply, Screenshot
-from training.sandboxes.desktop import VirtualDesktop
 from training.tasks.desk_browser_stage import BrowserStage
 from training.tasks.teacher import GaveUp
 

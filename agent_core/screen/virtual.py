@@ -20,14 +20,14 @@ from pathlib import Path
 from types import TracebackType
 
 from agent_core.errors import ScreenError
-from training.sandboxes.desktop_windows import Windows
+from agent_core.screen.virtual_windows import Windows
 
 BACKGROUND = "#d8dce4"  # plain and light: nothing in it can be mistaken for a widget
 START_SECONDS = 10.0
 _POLL_SECONDS = 0.02
 
-# The shell holds the server only as long as this process holds the other end of its standard input.
-_SERVER_GUARD = '"$@" & read -r _; kill $!; wait'
+# The shell holds the server, and the folder named by $0, as long as this process holds the end of its standard input.
+_SERVER_GUARD = '"$@" & read -r _; kill $!; wait; rm -rf "$0"'
 
 _OPENBOX = """<?xml version="1.0" encoding="UTF-8"?>
 <openbox_config xmlns="http://openbox.org/3.4/rc">
@@ -199,7 +199,7 @@ class VirtualDesktop:
         ]
         try:
             server = subprocess.Popen(
-                ["sh", "-c", _SERVER_GUARD, "sh", *command, "-noreset", "-ac"],
+                ["sh", "-c", _SERVER_GUARD, str(self._folder), *command, "-noreset", "-ac"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from agent_core.errors import ScreenError
-from training.sandboxes.desktop import VirtualDesktop
+from agent_core.screen.virtual import VirtualDesktop
 
 pytestmark = pytest.mark.desktop
 
 CRASHING = """
 import os
-from training.sandboxes.desktop import VirtualDesktop
+from agent_core.screen.virtual import VirtualDesktop
 desktop = VirtualDesktop(320, 240)
 desktop.start(["xterm", "-T", "orphan"])
 desktop.wait_window("orphan")
-print(desktop.display, flush=True)
+print(desktop.display, desktop.home, flush=True)
 os._exit(9)
 """
 
@@ -81,14 +81,15 @@ def test_closing_twice_leaves_nothing_behind() -> None:
     assert not _socket(made.display).exists()
 
 
-def test_the_screen_dies_with_its_owner() -> None:
+def test_screen_and_home_die_with_their_owner() -> None:
     crashed = subprocess.run([sys.executable, "-c", CRASHING], capture_output=True, text=True, timeout=30, check=False)
-    display = crashed.stdout.strip()
+    display, home = crashed.stdout.split()
     assert crashed.returncode == 9, crashed.stderr
     end = time.monotonic() + 5
-    while _answers(display) and time.monotonic() < end:
+    while (_answers(display) or Path(home).exists()) and time.monotonic() < end:
         time.sleep(0.05)
     assert not _answers(display)
+    assert not Path(home).exists()
 
 
 def _socket(display: str) -> Path:
