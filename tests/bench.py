@@ -80,7 +80,9 @@ def as_json(result: Result) -> str:
 def in_words(result: Result) -> str:
     """The line for people."""
     met = "met" if result.met else "MISSED"
-    return f"{result.name:<24}{result.ratio:8.2f} x   goal {result.goal:g} {met:<8}against {result.peer}: {result.detail}"
+    return (
+        f"{result.name:<24}{result.ratio:8.2f} x   goal {result.goal:g} {met:<8}against {result.peer}: {result.detail}"
+    )
 
 
 if __name__ == "__main__":

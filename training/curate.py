@@ -51,8 +51,8 @@ def solved_rows(folder: Path) -> list[Row]:
     rows = []
     for row in traces.training_rows():
         label = scores.get(row.run)
-        if label is None or not row.allowed or not row.reply or row.steps == 0:
-            continue
+        if label is None or not row.allowed or not row.ok or not row.reply or "+" in row.model:
+            continue  # a policy's own replies are not examples: the teacher's word on them is in the lessons
         rows.append(Row(row.prompt, row.reply, label.value.rpartition("/")[0], label.value))
     return rows
 

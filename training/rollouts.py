@@ -9,11 +9,12 @@ episode that stands in the store under the same suite, task, seed and model is n
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from threading import Event
 
@@ -26,6 +27,8 @@ from agent_core.screen.elements import ElementReader
 from agent_core.step import Prompt, Reply, Run, Screenshot, Status, Tier, Turn, Verdict
 from agent_core.traces.reads import Traces
 from agent_core.traces.store import TraceStore
+from training.curate import LESSONS, Row
+from training.serving import served
 from training.tasks import SUITES, suite
 from training.tasks.task import Episode, Suite, seed_of
 
@@ -101,10 +104,10 @@ def run_episode(
 
 
 class Mixed:
-    """Mostly the policy acts, and the teacher's reply to the same prompt is what is recorded as the better one.
+    """A policy acts most of the time; what the teacher says to the same prompt is the lesson.
 
-    After Ross et al., "A Reduction of Imitation Learning ... to No-Regret Online Learning" (2011), DAgger: the
-    states come from the policy, the labels from the teacher. `lessons` collects (prompt, teacher's reply).
+    After Ross et al., "A Reduction of Imitation Learning and Structured Prediction to No-Regret Online Learning"
+    (2011): the states come from the policy, the labels from the teacher. `lessons` holds (prompt, teacher's reply).
     """
 
     def __init__(self, policy: Model, teacher: Model, share: float, rng: random.Random) -> None:
@@ -112,7 +115,7 @@ class Mixed:
         self.policy, self.teacher, self.share, self.rng = policy, teacher, share, rng
         self.lessons: list[tuple[str, str]] = []
 
-    def reply(self, prompt: Prompt, stop: Event, on_text: object = None) -> Reply:
+    def reply(self, prompt: Prompt, stop: Event, on_text: Callable[[str], None] | None = None) -> Reply:
         taught = self.teacher.reply(prompt, stop)
         self.lessons.append((prompt.chatml(), taught.text))
         return self.policy.reply(prompt, stop) if self.rng.random() < self.share else taught
@@ -131,7 +134,9 @@ class Args:
     episodes: int = field(default=40, metadata={"help": "episodes a task"})
     first: int = field(default=0, metadata={"help": "number of the first training seed"})
     max_steps: int = field(default=12, metadata={"help": "most actions an episode"})
-    threads: int = field(default=1, metadata={"help": "threads of the screen reader"})
+    threads: int = field(default=1, metadata={"help": "threads of the screen reader and of a policy"})
+    policy: str = field(default="", metadata={"help": "adapter of a policy that acts; the teacher's word is kept"})
+    share: float = field(default=0.8, metadata={"help": "share of the replies that a policy gives"})
 
 
 def plan(tasks: Sequence[str], args: Args) -> Iterator[tuple[str, int]]:
@@ -142,28 +147,32 @@ def plan(tasks: Sequence[str], args: Args) -> Iterator[tuple[str, int]]:
 
 
 def record(args: Args) -> int:
-    """Records demonstrations by the teachers; returns the number of solved episodes."""
-    dialect = Elements()
-    store = TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images")
+    """Records episodes of the teachers, or of a policy with the teachers' word on it; returns how many were solved."""
+    folder = Path(args.db)
+    store = TraceStore(folder / "traces.db", folder / "images")
     source: Suite = suite(args.suite)
     tasks = [t for t in args.tasks.split(",") if t] or list(source.tasks())
-    known = recorded(Path(args.db))
+    known = recorded(folder)
+    policy = served("bundled", args.policy, args.threads) if args.policy else None
     solved = tried = 0
     try:
         for task, seed in plan(tasks, args):
-            if f"{args.suite}/{task}/{seed}" in known:
+            name = f"{args.suite}/{task}/{seed}"
+            if name in known:
                 continue
             episode = source.open(task, seed, "train")
+            mixed = Mixed(policy, episode.teacher, args.share, random.Random(seed)) if policy else None
             try:
                 reader = episode.reader or ElementReader(threads=args.threads)
-                result = run_episode(
-                    args.suite, task, seed, episode, episode.teacher, reader, store, dialect, args.max_steps
-                )
+                model = mixed or episode.teacher
+                result = run_episode(args.suite, task, seed, episode, model, reader, store, Elements(), args.max_steps)
             finally:
                 episode.close()
             tried += 1
             if result.turns:
-                store.label(result.run.id, None, "score", result.reward, f"{args.suite}/{task}/{seed}", "verifier")
+                store.label(result.run.id, None, "score", result.reward, name, "verifier")
+            if mixed is not None:
+                keep_lessons(folder, mixed.lessons, name)
             good = result.reward is not None and result.reward > 0
             solved += good
             why = "" if good else f" | {result.text}"
@@ -173,8 +182,18 @@ def record(args: Args) -> int:
     finally:
         source.close()
         store.close()
+        if policy is not None:
+            policy.close()
     print(f"{solved} of {tried} episodes solved")
     return solved
+
+
+def keep_lessons(folder: Path, lessons: Sequence[tuple[str, str]], name: str) -> None:
+    """Appends what the teacher said in the policy's states, one JSON object a line, as `curate` reads it."""
+    with (folder / LESSONS).open("a", encoding="utf-8") as file:
+        for prompt, reply in lessons:
+            row = Row(prompt, reply, name.rpartition("/")[0], name)
+            file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
 
 
 def recorded(folder: Path) -> set[str]:

@@ -76,13 +76,12 @@ def train(args: Args) -> Path:
     torch.manual_seed(args.seed)
     out = Path(args.out)
     folder = RunFolder(out, args)
-    base, tokenizer = load_base(bundled_base())
     rows = read_rows([Path(p) for p in args.data.split(",")], args.per_task, args.seed)
+    require_rows(rows, args.data)
+    base, tokenizer = load_base(bundled_base())
     kept, watched = split_rows(rows, args.held_back, args.seed)
     examples, left_out = tokenise(tokenizer, kept, args.max_tokens)
     check, _ = tokenise(tokenizer, watched, args.max_tokens)
-    if not examples:
-        raise SystemExit(f"There is nothing to learn from in {args.data}: record demonstrations first.")
     tokens_in_all = sum(len(e.ids) for e in examples)
     print(f"{len(examples)} rows ({left_out} too long, {len(check)} held back), {tokens_in_all} tokens")
 
@@ -122,6 +121,12 @@ def train(args: Args) -> Path:
     folder.close()
     print(f"adapter: {final}  {record}")
     return final
+
+
+def require_rows(rows: Sequence[Row], data: str) -> None:
+    """Raises SystemExit with a sentence when there is nothing to learn from."""
+    if not rows:
+        raise SystemExit(f"There is nothing to learn from in {data}: record demonstrations first.")
 
 
 def tokenise(tokenizer: Any, rows: Sequence[Row], max_tokens: int) -> tuple[list[Example], int]:
@@ -172,7 +177,7 @@ def save_adapter(model: Any, to: Path) -> None:
     """PEFT's own format in float16: half the size, far finer than what quantising the merged weights leaves."""
     from safetensors.torch import load_file, save_file
 
-    model.save_pretrained(str(to))
+    model.save_pretrained(str(to), save_embedding_layers=False)
     weights = to / "adapter_model.safetensors"
     halved = {name: t.to(torch.float16).contiguous() for name, t in load_file(str(weights)).items()}
     save_file(halved, str(weights), metadata={"format": "pt"})
@@ -185,7 +190,7 @@ def save_adapter(model: Any, to: Path) -> None:
 def save(model: Any, optimiser: torch.optim.Optimizer, out: Path, step: int) -> None:
     """A checkpoint in full precision; older ones are removed once it stands."""
     to = out / f"checkpoint-{step:06d}"
-    model.save_pretrained(str(to))
+    model.save_pretrained(str(to), save_embedding_layers=False)
     torch.save({"optimiser": optimiser.state_dict(), "step": step}, to / "state.part")
     os.replace(to / "state.part", to / "state.pt")
     for old in out.glob("checkpoint-*"):

@@ -49,7 +49,7 @@ BETWEEN_CLICKS_SECONDS = 0.06
 DOUBLE_CLICK_SECONDS = 0.45  # two single clicks at one place closer than this would count as a double click
 NOTCH_SECONDS = 0.015
 FREE_SECONDS = 0.5
-CLICK_SECONDS = 1.0
+CLICK_SECONDS = 3.0
 DRAG_MOVES = 16
 DRAG_SECONDS = 0.25
 
@@ -115,7 +115,7 @@ class DesktopOperator:
         """Releases every key and button that is still held, and the keycodes bound for typing. Safe to call twice."""
         self._x.let_go()
         try:
-            self._keyboard.free(FREE_SECONDS)
+            self._keyboard.free(FREE_SECONDS, Event())
         except X_ERRORS:
             pass  # the server has gone, and the bindings with it
 
@@ -170,7 +170,7 @@ class DesktopOperator:
             finally:
                 self._x.button(button, False)
         # Window managers hold a click back until they have looked at it: only then has it happened.
-        self._x.window_manager_caught_up(CLICK_SECONDS)
+        self._x.window_manager_caught_up(CLICK_SECONDS, stop)
         self._last_click = (*at, time.monotonic())
 
     def _keep_apart(self, at: tuple[int, int], stop: Event) -> None:

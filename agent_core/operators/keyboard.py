@@ -21,7 +21,7 @@ from agent_core.operators.xinput import XInput, pause
 
 KEY_SECONDS = 0.003  # between typed characters: faster and slow programs' event queues grow long
 CHORD_SECONDS = 0.02  # between the keys of a chord: programs that poll the keyboard must see each
-CAUGHT_UP_SECONDS = 3.0  # how long a busy program is given to read what was typed
+CAUGHT_UP_SECONDS = 5.0  # how long a busy program is given to read what was typed
 SILENT_SECONDS = 0.5  # the same, for a program that cannot say whether it has
 PING_EVERY = 200  # characters typed before waiting for the program
 
@@ -115,12 +115,12 @@ class Keyboard:
                 raise InputError(f"The character U+{ord(char):04X} cannot be typed; leave it out of the text.")
         with self._caps_lock_off():
             for part in self._parts(text):
-                self._type_part(part, self._layout_with({keysym_of(char) for char in part}), stop)
+                self._type_part(part, self._layout_with({keysym_of(char) for char in part}, stop), stop)
 
     def press_chord(self, names: Sequence[str], stop: threading.Event) -> None:
         """Presses the keys in order and releases them in reverse, whatever happens in between."""
         symbols = [keysym(name) for name in names]
-        layout = self._layout_with(set(symbols))
+        layout = self._layout_with(set(symbols), stop)
         down: list[int] = []
         try:
             for symbol in symbols:
@@ -143,10 +143,10 @@ class Keyboard:
         """Lets one key go."""
         self._x.key(self._key_of(name), False)
 
-    def free(self, seconds: float = CAUGHT_UP_SECONDS) -> None:
-        """Unbinds what was bound, once the focused program has read it or `seconds` are over."""
+    def free(self, seconds: float, stop: threading.Event) -> None:
+        """Unbinds what was bound, once the focused program has read it `seconds` are over, or on `stop`."""
         if self._bound:
-            self._x.caught_up(seconds, otherwise=min(seconds, SILENT_SECONDS))
+            self._x.caught_up(seconds, otherwise=min(seconds, SILENT_SECONDS), stop=stop)
             now = Layout(self._x)  # another layout may have been set meanwhile: then those keycodes are not ours
             ours = [code for code, symbol in self._bound.items() if now.makes(code) == xkb.one_symbol(symbol)]
             now.write(self._x, dict.fromkeys(ours, xkb.NOTHING))
@@ -159,7 +159,7 @@ class Keyboard:
                 self._tap(stroke.keycode)
             pause(KEY_SECONDS, stop)
             if n % PING_EVERY == 0:
-                self._x.caught_up(CAUGHT_UP_SECONDS, otherwise=0.0)
+                self._x.caught_up(CAUGHT_UP_SECONDS, otherwise=0.0, stop=stop)
 
     def _parts(self, text: str) -> Iterator[str]:
         """The text in pieces, none with more characters beside the layout's own than there are keycodes for them."""
@@ -176,12 +176,12 @@ class Keyboard:
             strange.add(char)
         yield text[start:]
 
-    def _layout_with(self, symbols: set[int]) -> Layout:
+    def _layout_with(self, symbols: set[int], stop: threading.Event) -> Layout:
         """The layout, with spare keycodes bound to those of the keysyms it lacks."""
         layout = Layout(self._x)
         missing = sorted(symbol for symbol in symbols if layout.find(symbol) is None)
         if len(missing) > len(layout.spare()):
-            self.free()
+            self.free(CAUGHT_UP_SECONDS, stop)
             layout = Layout(self._x)
             missing = sorted(symbol for symbol in symbols if layout.find(symbol) is None)
         if not missing:
@@ -192,7 +192,7 @@ class Keyboard:
         self._bound |= new
         layout.write(self._x, {code: xkb.one_symbol(symbol) for code, symbol in new.items()})
         # Window managers set all their grabs anew, and clicks hang until they are through with that.
-        self._x.window_manager_caught_up(CAUGHT_UP_SECONDS)
+        self._x.window_manager_caught_up(CAUGHT_UP_SECONDS, stop)
         return Layout(self._x)
 
     def _key_of(self, name: str) -> int:

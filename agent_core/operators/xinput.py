@@ -103,14 +103,14 @@ class XInput:
         """Whether key events reach any window."""
         return bool(self.display.get_input_focus().focus != X.NONE)
 
-    def caught_up(self, seconds: float, otherwise: float) -> bool:
+    def caught_up(self, seconds: float, otherwise: float, stop: threading.Event) -> bool:
         """Waits until the focused program has handled the events sent so far, by pinging its window.
 
-        True when it answered within `seconds`. A program that takes no pings gets `otherwise` seconds and False.
+        True when it answered within `seconds` and before `stop`. One that takes no pings gets `otherwise` seconds.
         """
         window = self._focused_window()
         if window is None:
-            time.sleep(otherwise)
+            stop.wait(otherwise)
             return False
         atom = self.display.intern_atom
         ping = event.ClientMessage(
@@ -123,12 +123,12 @@ class XInput:
         try:
             window.send_event(ping, onerror=error.CatchError())
             self.display.sync()
-            return self._answered(window.id, time.monotonic() + seconds)
+            return self._answered(window.id, time.monotonic() + seconds, stop)
         finally:
             self.root.change_attributes(event_mask=X.NoEventMask)
             self._drain()
 
-    def window_manager_caught_up(self, seconds: float) -> None:
+    def window_manager_caught_up(self, seconds: float, stop: threading.Event) -> None:
         """Waits until the window manager has handled what came before, by asking it a question about a window of ours.
 
         Does nothing where there is none, or none that answers such questions.
@@ -141,7 +141,9 @@ class XInput:
         ask = event.ClientMessage(window=own, client_type=atom("_NET_REQUEST_FRAME_EXTENTS"), data=(32, [0] * 5))
         self.root.send_event(ask, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
         limit = time.monotonic() + seconds
-        while own.get_full_property(atom("_NET_FRAME_EXTENTS"), Xatom.CARDINAL) is None and time.monotonic() < limit:
+        while time.monotonic() < limit and not stop.is_set():
+            if own.get_full_property(atom("_NET_FRAME_EXTENTS"), Xatom.CARDINAL) is not None:
+                break
             time.sleep(0.005)
         own.destroy()
         self.display.sync()
@@ -159,10 +161,10 @@ class XInput:
         if not self._gathering:
             self.display.sync()
 
-    def _answered(self, window_id: int, limit: float) -> bool:
-        """Reads events until the ping of the window comes back or time is up."""
+    def _answered(self, window_id: int, limit: float, stop: threading.Event) -> bool:
+        """Reads events until the ping of the window comes back, time is up, or the person stops the run."""
         atom = self.display.intern_atom("_NET_WM_PING")
-        while time.monotonic() < limit:
+        while time.monotonic() < limit and not stop.is_set():
             while self.display.pending_events():
                 seen = self.display.next_event()
                 if seen.type == X.ClientMessage and list(seen.data[1][0:3:2]) == [atom, window_id]:

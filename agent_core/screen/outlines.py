@@ -18,8 +18,11 @@ LINE = 18  # of 255: how much a thin line stands out from both its sides
 STRONG = 90  # of 255 between the channels: the colour of ticked boxes
 STRAIGHT = 0.8  # of a side covered by the line; the rest are rounded corners
 MOST_HEIGHT = 0.45  # of the screen
+ROUNDED = 1.35  # times the outline in pixels: a thin line with round corners has no more; an o has
 LEAST_CIRCLE = 11  # pixels
-ALONE = 0.33  # of a box's height: free paper beside it; letters stand closer
+THICK = 0.14  # of a circle's width: the stroke of an O is wider than the line of a radio button
+SOLID = 0.75  # of a circle filled: not a ring at all
+ALONE = 0.25  # of a box's height: free paper beside it; letters stand closer
 
 
 def outlined(rgb: Pixels) -> list[Frame]:
@@ -34,7 +37,7 @@ def outlined(rgb: Pixels) -> list[Frame]:
     strong = cv2.max(cv2.max(red, green), blue) - cv2.min(cv2.min(red, green), blue) > STRONG
     out = [frame for mask in (dark, light) for frame in _of(rgb, mask) if frame]
     out += [frame for frame in _of(rgb, strong) if frame and frame.tiny]
-    return out
+    return [frame for frame in out if not frame.tiny or _stands_alone(rgb, frame)]
 
 
 def _of(rgb: Pixels, mask: NDArray[np.bool_]) -> Iterator[Frame | None]:
@@ -55,7 +58,14 @@ def _of(rgb: Pixels, mask: NDArray[np.bool_]) -> Iterator[Frame | None]:
 
 def _is_box(own: NDArray[np.bool_]) -> bool:
     sides = (own[:2].any(axis=0), own[-2:].any(axis=0), own[:, :2].any(axis=1), own[:, -2:].any(axis=1))
-    return all(side.mean() >= STRAIGHT for side in sides) and bool(own[0].mean() > 0.5 and own[-1].mean() > 0.5)
+    if any(side.mean() < STRAIGHT for side in sides) or own[0].mean() <= 0.5 or own[-1].mean() <= 0.5:
+        return False
+    corners = (own[:2, :2], own[:2, -2:], own[-2:, :2], own[-2:, -2:])
+    if max(own.shape) > TINY[1] or all(corner.sum() >= 3 for corner in corners):
+        return True
+    line = 2 * (own.shape[0] + own.shape[1]) - 4
+    solid = own.mean() >= SOLID
+    return all(corner.any() for corner in corners) and bool(solid or own.sum() <= ROUNDED * line)
 
 
 def is_dot(marks: NDArray[np.bool_]) -> bool:
@@ -76,17 +86,18 @@ def _is_circle(own: NDArray[np.bool_]) -> bool:
     ring = (far > 0.5 - 1.7 / w) & (far <= 0.5)
     angles = np.round(np.arctan2(y - h / 2 + 0.5, x - w / 2 + 0.5) * 8 / np.pi).astype(int) % 16
     covered = {int(a) for a in np.unique(angles[ring & own])}
-    return bool(len(covered) == 16 and own[far > 0.58].sum() == 0)
+    area = float(own.sum())
+    thin = area <= np.pi * (w - 1) * max(1.5, THICK * w)
+    return bool(len(covered) == 16 and own[far > 0.58].sum() == 0 and (thin or area >= SOLID * np.pi * w * w / 4))
 
 
-def stands_alone(rgb: Pixels, box: Frame) -> bool:
-    """Whether plain paper lies on both sides of the box: an O and the bowl of an o have neighbours."""
+def _stands_alone(rgb: Pixels, box: Frame) -> bool:
+    """Whether plain paper lies on both sides of the box: letters have neighbours close by."""
     reach = max(3, round(ALONE * box.height))
     rows = rgb[box.top : box.bottom]
     left, right = rows[:, max(0, box.left - reach) : max(1, box.left - 1)], rows[:, box.right + 1 : box.right + reach]
     sides = np.concatenate([left, right], axis=1).astype(np.int16)
-    same_row = np.abs(sides - sides[:, :1]).max() <= LINE
-    return bool(same_row and np.abs(sides - np.median(sides, axis=0)).max() <= MARKED)
+    return bool(np.abs(sides - sides[:, :1]).max() <= LINE and np.abs(sides - np.median(sides, axis=0)).max() <= MARKED)
 
 
 def _framed(rgb: Pixels, x: int, y: int, w: int, h: int, is_round: bool) -> Frame | None:

@@ -19,7 +19,7 @@ from agent_core.step import ElementKind
 LONGEST_BUTTON = 40  # characters
 MOST_ICONS = 24  # more closed boxes with marks in them are a drawing, not buttons
 ARROWS = frozenset("vV∨ⅴ▼▾~Y")  # what the arrow of a list is read as
-ICONS = frozenset("个口回囗凸冈中山四田日目日因国图皿")  # what pictures are read as, when they stand alone
+ICONS = frozenset("个口回囗凸冈中山四田日目因国图皿")  # what pictures are read as, when they stand alone
 BULLET = "•"
 TICKED = 0.12  # of the middle of a check box or radio button
 

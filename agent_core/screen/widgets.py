@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from agent_core.screen.frame import LIGHT, Frame
 from agent_core.screen.ocr import Pixels
-from agent_core.screen.outlines import outlined, stands_alone
+from agent_core.screen.outlines import outlined
 
 EDGE = 14  # of 255 between neighbours: fainter steps are shading, not an outline
 LEAST_SIDE, MOST_HEIGHT = 6, 0.45  # pixels; fraction of the screen's height
@@ -35,8 +35,9 @@ def frames(rgb: Pixels) -> list[Frame]:
     )  # fmt: skip
     usable[0] = False
     found = [_frame(rgb, labels, int(i), stats[i]) for i in np.flatnonzero(usable)]
-    every = [frame for frame in found if frame is not None] + outlined(rgb)
-    return _without_doubles([frame for frame in every if not frame.tiny or stands_alone(rgb, frame)])
+    # A tiny flat area is the bowl of a letter; tiny boxes are known by their outline.
+    flat_boxes = [frame for frame in found if frame is not None and not frame.tiny]
+    return _without_doubles(flat_boxes + outlined(rgb))
 
 
 def _frame(rgb: Pixels, labels: NDArray[np.int32], label: int, stats: NDArray[np.int32]) -> Frame | None:

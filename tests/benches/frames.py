@@ -7,8 +7,8 @@ from threading import Event
 
 from agent_core.actions import Type
 from agent_core.operators.desktop import DesktopOperator
-from agent_core.step import Screenshot
 from agent_core.screen.virtual import VirtualDesktop
+from agent_core.step import Screenshot
 
 WIDTH, HEIGHT = 1280, 800
 NOTES = "".join(

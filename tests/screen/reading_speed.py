@@ -27,9 +27,9 @@ class Reading:
 
 def measure(threads: int = 2) -> list[Reading]:
     """The three readings, each the best of two with a fresh memory (the third by its nature with a warm one)."""
-    with pages.browser() as page:
-        task = pages.labelled(page, "login-user", 1).shot
-    with pages.browser(1280, 800, scale=1) as page:
+    with pages.browser() as chromium:
+        task = pages.labelled(pages.page(chromium), "login-user", 1).shot
+        page = pages.page(chromium, 1280, 800, scale=1)
         desktop = _desktop(page)
         page.evaluate("() => { document.getElementById('n3').value = 'changed' }")
         after = from_png(page.screenshot())
