@@ -52,7 +52,7 @@ def _of(rgb: Pixels, mask: NDArray[np.bool_]) -> Iterator[Frame | None]:
         own = labels[top : top + tall, left : left + wide] == i
         if _is_box(own):
             yield _framed(rgb, left, top, wide, tall, False)
-        elif _is_circle(own):
+        elif _is_circle(own) and _stroke(rgb, left, top, wide, tall) <= max(1.6, THICK * wide):
             yield _framed(rgb, left, top, wide, tall, True)
 
 
@@ -86,9 +86,19 @@ def _is_circle(own: NDArray[np.bool_]) -> bool:
     ring = (far > 0.5 - 1.7 / w) & (far <= 0.5)
     angles = np.round(np.arctan2(y - h / 2 + 0.5, x - w / 2 + 0.5) * 8 / np.pi).astype(int) % 16
     covered = {int(a) for a in np.unique(angles[ring & own])}
-    area = float(own.sum())
-    thin = area <= np.pi * (w - 1) * max(1.5, THICK * w)
-    return bool(len(covered) == 16 and own[far > 0.58].sum() == 0 and (thin or area >= SOLID * np.pi * w * w / 4))
+    return bool(len(covered) == 16 and own[far > 0.58].sum() == 0)
+
+
+def _stroke(rgb: Pixels, x: int, y: int, w: int, h: int) -> float:
+    """How many pixels wide the outline is at the left end of the middle row, shaded pixels in part; 0 for a disc."""
+    walk = rgb[y + h // 2, max(0, x - 2) : x + w // 2].astype(np.int16)
+    away = np.abs(walk - walk[0]).max(axis=1).astype(float)
+    marks = away > LINE
+    first = int(marks.argmax())
+    ends = np.flatnonzero(~marks[first:])
+    if not marks.any() or not len(ends):
+        return 0.0
+    return float(away[first : first + int(ends[0])].sum() / away.max())
 
 
 def _stands_alone(rgb: Pixels, box: Frame) -> bool:

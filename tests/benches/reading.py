@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import numpy as np
 
 from agent_core.screen.elements import ElementReader
@@ -37,10 +35,9 @@ def against_stock() -> Result:
     """A full read against RapidOCR's, which gives words only."""
     from rapidocr import RapidOCR
 
-    logging.getLogger("RapidOCR").setLevel(logging.ERROR)
     shot, _ = two_frames()
     warm = upside_down(shot)
-    stock = RapidOCR()
+    stock = RapidOCR(params={"Global.log_level": "critical"})  # everything else as it comes
     stock(_bgr(warm.rgb, shot.height, shot.width))
     image = _bgr(shot.rgb, shot.height, shot.width)
 

@@ -20,12 +20,12 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from Xlib import X
 from Xlib.display import Display
 
 from agent_core.actions import Type
 from agent_core.errors import ModelError
 from agent_core.models.llama_cpp import LlamaCpp
+from agent_core.screen.window import ActiveWindow
 from agent_core.step import Message, Prompt
 from agent_core.traces.audit import verify
 from agent_core.traces.reads import Traces
@@ -49,15 +49,12 @@ def typed(screen: str, tmp_path: Path) -> Iterator[Path]:
     file = tmp_path / "typed"
     program = ["sh", "-c", 'stty -icanon; exec cat > "$0"', str(file)]
     terminal = subprocess.Popen(["xterm", "-T", "typed", "-e", *program])
-    display = Display(screen)
+    window = ActiveWindow()
     try:
-        active = display.intern_atom("_NET_ACTIVE_WINDOW")
-        root = display.screen().root
-        wait_until(lambda: file.exists())
-        wait_until(lambda: bool(root.get_full_property(active, X.AnyPropertyType).value[0]))
+        wait_until(lambda: file.exists() and window.title() == "typed")
         yield file
     finally:
-        display.close()
+        window.close()
         terminal.terminate()
         terminal.wait(timeout=10)
 
