@@ -29,19 +29,27 @@ class Row:
 
 
 def read_rows(folders: Sequence[Path], per_task: int = 0, seed: int = 0) -> list[Row]:
-    """Rows of all stores, without repeats, in a fixed order; at most `per_task` of one task, drawn by the seed."""
+    """Rows of all stores, without repeats, in a fixed order.
+
+    At most `per_task` rows of demonstrations of one task, drawn by the seed; lessons are all kept, for they are the
+    states that a policy came to by its own mistakes.
+    """
+    shown = _distinct([row for folder in folders for row in solved_rows(folder)])
+    lessons = _distinct([row for folder in folders for row in lesson_rows(folder)])
+    if per_task:
+        of_task: dict[str, list[Row]] = defaultdict(list)
+        for row in shown:
+            of_task[row.group].append(row)
+        rng = random.Random(seed)
+        shown = [r for task in sorted(of_task) for r in rng.sample(of_task[task], min(per_task, len(of_task[task])))]
+    return _distinct(shown + lessons)
+
+
+def _distinct(rows: Sequence[Row]) -> list[Row]:
     found: dict[tuple[str, str], Row] = {}
-    for folder in folders:
-        for row in [*solved_rows(folder), *lesson_rows(folder)]:
-            found.setdefault((row.prompt, row.reply), row)
-    rows = sorted(found.values(), key=lambda r: (r.group, r.run, r.prompt))
-    if not per_task:
-        return rows
-    of_task: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        of_task[row.group].append(row)
-    rng = random.Random(seed)
-    return [r for task in sorted(of_task) for r in rng.sample(of_task[task], min(per_task, len(of_task[task])))]
+        found.setdefault((row.prompt, row.reply), row)
+    return sorted(found.values(), key=lambda r: (r.group, r.run, r.prompt))
 
 
 def solved_rows(folder: Path) -> list[Row]:

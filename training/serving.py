@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from agent_core.models import manifest as manifests
@@ -13,7 +12,5 @@ from agent_core.settings import ModelSettings
 
 def served(name: str, adapter: str = "", threads: int = 0) -> Model:
     """The manifest's model, with another adapter folder if one is given. Raises ModelError."""
-    manifest = manifests.find(name)
-    if adapter:
-        manifest = replace(manifest, adapter=str(Path(adapter).resolve()), adapter_sha256="")
-    return model(manifest, ModelSettings(threads=threads))
+    settings = ModelSettings(name, adapter=str(Path(adapter).resolve()) if adapter else "", threads=threads)
+    return model(manifests.find(name), settings)

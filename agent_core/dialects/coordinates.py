@@ -8,22 +8,17 @@ and within half a step otherwise.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from agent_core.actions import Point
-from agent_core.errors import DeskhandError, ScreenError
+from agent_core.errors import DeskhandError
 
 Coordinates = Literal["thousand", "pixels"]
 PlaceForm = Literal["point", "box"]
 """How places are written: point='<point>x y</point>', or start_box='<|box_start|>(x,y)<|box_end|>'."""
 
 GRID = 1000
-FACTOR = 28
-MIN_PIXELS = 100 * FACTOR * FACTOR
-MAX_PIXELS = 16384 * FACTOR * FACTOR
-MAX_RATIO = 200
 _RULES: dict[str, Coordinates] = {"thousand": "thousand", "0..1000": "thousand", "pixels": "pixels"}
 
 
@@ -32,29 +27,6 @@ def coordinate_rule(name: str) -> Coordinates:
     if name not in _RULES:
         raise DeskhandError(f"There is no coordinate rule {name!r}; choose one of {', '.join(_RULES)}.")
     return _RULES[name]
-
-
-def smart_resize(
-    height: int, width: int, factor: int = FACTOR, min_pixels: int = MIN_PIXELS, max_pixels: int = MAX_PIXELS
-) -> tuple[int, int]:
-    """The (height, width) in pixels at which the vision encoder sees a picture: multiples of `factor`, area in bounds.
-
-    Halves round to even as in Python; a server in another language may round up and then sees another size.
-    Raises ScreenError for a picture more than 200 times longer than wide, or an empty one.
-    """
-    if min(height, width) < 1 or max(height, width) > MAX_RATIO * min(height, width):
-        raise ScreenError(f"A picture of {width}x{height} cannot be shown to the model; choose another monitor.")
-    new_height = max(factor, round(height / factor) * factor)
-    new_width = max(factor, round(width / factor) * factor)
-    if new_height * new_width > max_pixels:
-        shrink = math.sqrt(height * width / max_pixels)
-        new_height = max(factor, math.floor(height / shrink / factor) * factor)
-        new_width = max(factor, math.floor(width / shrink / factor) * factor)
-    elif new_height * new_width < min_pixels:
-        grow = math.sqrt(min_pixels / (height * width))
-        new_height = math.ceil(height * grow / factor) * factor
-        new_width = math.ceil(width * grow / factor) * factor
-    return new_height, new_width
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,21 +30,12 @@ from agent_core.actions import (
 )
 from agent_core.dialects.calls import quote
 from agent_core.dialects.chords import write_keys
-from agent_core.dialects.coordinates import (
-    FACTOR,
-    GRID,
-    MAX_PIXELS,
-    MIN_PIXELS,
-    Coordinates,
-    PlaceForm,
-    Scale,
-    place_text,
-    smart_resize,
-)
+from agent_core.dialects.coordinates import GRID, Coordinates, PlaceForm, Scale, place_text
 from agent_core.dialects.layout import take_apart
 from agent_core.dialects.meaning import ToPoint, meaning
 from agent_core.dialects.uitars_prompt import SYSTEM, first_message
 from agent_core.dialects.window import conversation, plain
+from agent_core.screen.shrink import FACTOR, MAX_PIXELS, MIN_PIXELS, smart_resize
 from agent_core.step import Intent, Message, Prompt, Screenshot, Turn
 
 MAX_TASK = 8000  # characters

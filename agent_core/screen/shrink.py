@@ -7,10 +7,13 @@ use one common factor. Python's half-to-even rounding is part of the rule; ports
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from PIL import Image
-
+from agent_core.errors import ScreenError
 from agent_core.step import Screenshot
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 FACTOR = 28
 MIN_PIXELS = 100 * 28 * 28
@@ -21,9 +24,9 @@ MOST_ELONGATED = 200
 def smart_resize(
     height: int, width: int, factor: int = FACTOR, min_pixels: int = MIN_PIXELS, max_pixels: int = MAX_PIXELS
 ) -> tuple[int, int]:
-    """The (height, width) in pixels that the model sees. Raises ValueError for no pixels or a side ratio over 200."""
+    """The (height, width) in pixels that the model sees. Raises ScreenError for no pixels or a side ratio over 200."""
     if min(height, width) < 1 or max(height, width) > MOST_ELONGATED * min(height, width):
-        raise ValueError(f"a picture of {width} x {height} pixels cannot be shown to the model")
+        raise ScreenError(f"A picture of {width}x{height} cannot be shown to the model; choose another monitor.")
     tall = max(factor, round(height / factor) * factor)
     wide = max(factor, round(width / factor) * factor)
     if tall * wide > max_pixels:
@@ -39,6 +42,8 @@ def smart_resize(
 
 def resized(shot: Screenshot, height: int, width: int) -> Image.Image:
     """The screenshot as an RGB picture of that size in pixels."""
+    from PIL import Image  # here, because dialects import this module for its arithmetic alone
+
     image = Image.frombytes("RGB", (shot.width, shot.height), shot.rgb)
     if (width, height) == image.size:
         return image

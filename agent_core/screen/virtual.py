@@ -179,7 +179,7 @@ class VirtualDesktop:
 
     def _make_home(self) -> None:
         for name in (".config/gtk-3.0", ".config/openbox", ".cache", ".local/share", ".run"):
-            (self.home / name).mkdir(parents=True)
+            (self.home / name).mkdir(parents=True, exist_ok=True)  # a program that is ending may still write there
         (self.home / ".run").chmod(0o700)
         (self.home / ".config/gtk-3.0/settings.ini").write_text(_GTK3, encoding="utf-8")
         (self.home / ".gtkrc-2.0").write_text('gtk-font-name="DejaVu Sans 11"\ngtk-cursor-blink=0\n', encoding="utf-8")

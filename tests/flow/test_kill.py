@@ -7,6 +7,7 @@ system's list of processes.
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import random
 import re
@@ -26,12 +27,13 @@ from agent_core.actions import Type
 from agent_core.errors import ModelError
 from agent_core.models.llama_cpp import LlamaCpp
 from agent_core.screen.window import ActiveWindow
-from agent_core.step import Message, Prompt
+from agent_core.step import Message, Prompt, Status
 from agent_core.traces.audit import verify
 from agent_core.traces.reads import Traces
 from tests.flow import headless
 
 ROUNDS = 9
+APP_ROUNDS = 4
 TOKENS = 200  # a round's, far more than are typed before the kill
 WAIT_SECONDS = 60.0
 ON_SCREEN = ("--operator", "desktop", "--model", "script", "--approve", "all", "--json")
@@ -125,6 +127,40 @@ def test_a_run_killed_at_any_moment_leaves_a_row_for_all_that_it_typed(home: Pat
     assert Traces().faults() == ()
     assert verify() is None
     assert pressed(screen) == []
+
+
+def started_app(home: Path, display: str, round_: int, count: int) -> subprocess.Popen[bytes]:
+    """The whole program with a task given at its start."""
+    replies = [f"Thought: I type.\nAction: type(content='{token(round_, n)}')" for n in range(count)]
+    file = home / "replies.json"
+    file.write_text(json.dumps({"replies": [*replies, "Thought: Done.\nAction: finished()"], "read": False}))
+    command = [sys.executable, "-m", "app", "Type the numbers", "--no-tray", "--model", f"scripted:{file}"]
+    env = headless.environment({"DISPLAY": display})
+    return subprocess.Popen(command, cwd=headless.ROOT, env=env, stderr=subprocess.DEVNULL)
+
+
+def test_the_app_killed_at_any_moment_leaves_a_row_for_all_that_it_typed(home: Path, screen: str, typed: Path) -> None:
+    rng = random.Random(os.getpid())
+    home.mkdir()
+    (home / "settings.toml").write_text(SETTINGS, encoding="utf-8")
+    for round_ in range(APP_ROUNDS):
+        before = len(typed.read_bytes())
+        with started_app(home, screen, round_, TOKENS) as app:
+            wait_until(lambda before=before: len(typed.read_bytes()) > before)  # type: ignore[misc]
+            time.sleep(rng.uniform(0.0, 1.5))
+            assert app.poll() is None
+            app.kill()
+        assert Traces().faults() == ()
+        assert verify() is None
+    with started_app(home, screen, APP_ROUNDS, 3) as app:
+        wait_until(lambda: token(APP_ROUNDS, 2) in typed.read_text())
+        wait_until(lambda: Traces().runs()[0].status is Status.FINISHED)
+        app.terminate()
+    arrived = re.findall(r"x[^x]*", typed.read_text())
+    rows = recorded()
+    assert [piece for piece in arrived if not any(row.startswith(piece) for row in rows)] == []
+    assert Traces().faults() == ()
+    assert verify() is None
 
 
 def test_a_key_that_a_killed_run_held_is_released_by_the_next(home: Path, screen: str) -> None:

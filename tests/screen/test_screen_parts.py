@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from agent_core.actions import Point
+from agent_core.errors import ScreenError
 from agent_core.screen.compare import changed, changed_boxes, changed_extent, changed_fraction, patch_equal
 from agent_core.screen.settle import settled
 from agent_core.screen.shrink import resized, smart_resize
@@ -54,7 +55,7 @@ def test_smart_resize_keeps_the_caps(screen: tuple[int, int], wanted: tuple[tupl
 @given(height=st.integers(1, 9000), width=st.integers(1, 9000))
 def test_smart_resize_is_a_multiple_within_the_limits(height: int, width: int) -> None:
     if max(height, width) > 200 * min(height, width):
-        with pytest.raises(ValueError, match="cannot be shown"):
+        with pytest.raises(ScreenError, match="cannot be shown"):
             smart_resize(height, width)
         return
     tall, wide = smart_resize(height, width)

@@ -93,6 +93,9 @@ class Desk:
             self._desktop = VirtualDesktop(WIDTH, HEIGHT)
         else:
             self._desktop.reset()
+        if self._browser is not None and not self._browser.is_whole():
+            self._browser.close()
+            self._browser = None
         return Stage(self._desktop, self._own_browser, self._read_desktop)
 
     def _read_desktop(self) -> tuple[Element, ...]:

@@ -43,6 +43,10 @@ class BrowserStage:
         self._page.set_content(f"<!doctype html><html lang=en><head><title>{title}</title></head>{html}</html>")
         self.desktop.wait_window(title)
 
+    def is_whole(self) -> bool:
+        """Whether the one window is all there is: an agent may have closed it or opened others in front of it."""
+        return not self._page.is_closed() and len(self.desktop.titles()) == 1
+
     def state(self, expression: str) -> Any:
         """What a JavaScript expression gives in the page now, as plain values."""
         return self._page.evaluate(expression)
