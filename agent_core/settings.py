@@ -85,7 +85,6 @@ class UiSettings:
 
     theme: str = setting("system", "Colours of the windows.", choices=("system", "light", "dark"))
     language: str = setting("system", "Language of the windows.", choices=("system", "en", "zh"))
-    stop_hotkey: str = setting("Escape Escape", "Key that stops the run from anywhere: twice within half a second.")
     send_with_enter: bool = setting(True, "Enter sends the task; Shift+Enter makes a new line.")
 
 

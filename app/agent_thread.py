@@ -82,6 +82,8 @@ class Line(Protocol):
 
     def preparing(self, fraction: float, what: str) -> None: ...
 
+    def notice(self, sentence: str) -> None: ...
+
     def acting(self, action: Action, shot: Screenshot) -> None: ...
 
     def own_escapes(self, presses: int) -> None: ...
@@ -91,6 +93,7 @@ class Agent(QObject):
     """The thread's handle. Its methods are called in the UI thread, its signals reach it there."""
 
     prepared = Signal(float)  # how far the model is made ready, 0..1
+    noticed = Signal(str)  # something the person should know, e.g. that a damaged file was set aside
     began = Signal(object)  # Run
     progressed = Signal(object)  # Progress
     turned = Signal(object)  # Turn
@@ -160,6 +163,9 @@ class Agent(QObject):
 
     def preparing(self, fraction: float, what: str) -> None:
         self.prepared.emit(fraction)
+
+    def notice(self, sentence: str) -> None:
+        self.noticed.emit(sentence)
 
     def acting(self, action: Action, shot: Screenshot) -> None:
         self.acts.emit(action, shot)

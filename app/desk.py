@@ -273,6 +273,7 @@ class Desk(QObject):
     def _connect(self) -> None:
         agent, window, tray = self.agent, self.window, self.tray
         agent.prepared.connect(self._prepared)
+        agent.noticed.connect(window.remark)
         agent.began.connect(self._began)
         agent.progressed.connect(self._progressed)
         agent.turned.connect(self._turned)

@@ -173,6 +173,7 @@ PHRASES: dict[str, tuple[str, str]] = {
         "详情写在 {file}。您可以继续使用；如果再次出现，请把该文件发给开发者。",
     ),
     "crash.close": ("Close", "关闭"),
+    "run.notice": ("Please note", "请注意"),
     "run.stopped_early": ("Stopped before it began. Nothing was done.", "在开始之前已停止，没有执行任何操作。"),
     "run.crashed": (
         "A fault in Deskhand ended this run. What was done so far stays. Details are in {file}.",
@@ -197,7 +198,6 @@ SETTINGS: dict[str, str] = {
     "privacy.consent": "在这台电脑上保存运行记录，用于回放和训练：尚未询问、是、否。",
     "ui.theme": "窗口的颜色。",
     "ui.language": "窗口的语言。",
-    "ui.stop_hotkey": "在任何地方停止运行的按键：半秒内按两次。",
     "ui.send_with_enter": "按 Enter 发送任务，Shift+Enter 换行。",
 }
 

@@ -136,6 +136,10 @@ class TaskWindow(QWidget):
         """A sentence about something that did not work outside a run."""
         self._add(said_card(words.say("state.error"), sentence, "refused"))
 
+    def remark(self, sentence: str) -> None:
+        """Something the person should know that stops nothing."""
+        self._add(said_card(words.say("run.notice"), sentence, "asking"))
+
     # -- Qt's events -----------------------------------------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:

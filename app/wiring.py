@@ -87,7 +87,7 @@ class Workbench:
             dialect=brain.dialect,
             model=brain.model,
             decide=policy.decide,
-            recorder=self._recorder(run),
+            recorder=self._recorder(run, line),
             reader=self._reader_for(brain),
             approve=line.approve,
             answer=line.answer,
@@ -115,14 +115,12 @@ class Workbench:
         self._closers.append(operator.close)
         return operator
 
-    def _recorder(self, run: Run) -> Recorders:
-        audit = AuditLog()
-        self._closers.append(audit.close)
-        if not run.consent:
-            return Recorders(audit, NoTrace())
-        store = TraceStore()
-        self._closers.append(store.close)
-        return Recorders(audit, store)
+    def _recorder(self, run: Run, line: Line) -> Recorders:
+        recorders = Recorders(AuditLog(), TraceStore() if run.consent else NoTrace())
+        self._closers.append(recorders.close)
+        for sentence in recorders.open():
+            line.notice(sentence)
+        return recorders
 
     def _brain_for(self, wanted: ModelSettings, line: Line) -> Brain:
         """The model of the settings, the loaded one if nothing about it has changed and it can be asked again."""

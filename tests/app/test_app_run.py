@@ -223,3 +223,17 @@ def test_a_model_that_is_not_there_ends_the_run_with_a_sentence(start: Start, pe
     wait_for_end(desk, qtbot)
     assert "no manifest for the model 'nowhere'" in said(desk)
     assert desk.window.input.isEnabled()
+
+
+def test_a_damaged_database_is_set_aside_and_said(
+    start: Start, person: Person, editor: Editor, qtbot: QtBot, home: Path
+) -> None:
+    home.mkdir(exist_ok=True)
+    paths.traces_file().write_bytes(b"SQLite format 3\x00" + b"\x07" * 3000)
+    desk = start([DONE])
+    send(desk, person, "Write hello into the note")
+    qtbot.waitUntil(lambda: desk.state.busy, timeout=5000)
+    wait_for_end(desk, qtbot)
+    assert rows("SELECT status FROM run_ends") == [("finished",)]
+    assert [file for file in home.iterdir() if file.name.startswith("traces.db.damaged")]
+    assert "The file traces.db was damaged" in said(desk)
