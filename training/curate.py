@@ -53,9 +53,9 @@ def _distinct(rows: Sequence[Row]) -> list[Row]:
 
 
 def solved_rows(folder: Path) -> list[Row]:
-    """The rows of the runs that a verifier scored above 0."""
+    """The rows of the runs that a verifier gave the whole reward."""
     traces = Traces(folder / "traces.db", folder / "images")
-    scores = {run: label for run, label in traces.scores().items() if (label.score or 0) > 0}
+    scores = {run: label for run, label in traces.scores().items() if (label.score or 0) >= 1}
     rows = []
     for row in traces.training_rows():
         label = scores.get(row.run)

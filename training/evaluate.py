@@ -99,7 +99,8 @@ def attempt(
 
 
 def solved(rollout: Rollout) -> bool:
-    return rollout.reward is not None and rollout.reward > 0
+    """Only the whole reward counts: half of the boxes ticked is not the task."""
+    return rollout.reward is not None and rollout.reward >= 1
 
 
 def summary(args: Args, rollouts: dict[str, list[Rollout]]) -> dict[str, Any]:

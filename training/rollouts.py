@@ -173,7 +173,7 @@ def record(args: Args) -> int:
                 store.label(result.run.id, None, "score", result.reward, name, "verifier")
             if mixed is not None:
                 keep_lessons(folder, mixed.lessons, name)
-            good = result.reward is not None and result.reward > 0
+            good = result.reward is not None and result.reward >= 1
             solved += good
             why = "" if good else f" | {result.text}"
             print(
