@@ -28,21 +28,40 @@ class Row:
     run: str
 
 
-def read_rows(folders: Sequence[Path], per_task: int = 0, seed: int = 0) -> list[Row]:
-    """Rows of all stores, without repeats, in a fixed order.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder with a trace store and lessons; `per_task` is the most demonstration rows of one task, 0 for all."""
 
-    At most `per_task` rows of demonstrations of one task, drawn by the seed; lessons are all kept, for they are the
+    folder: Path
+    per_task: int = 0
+
+
+def sources(text: str) -> list[Source]:
+    """Sources as they are typed: folders separated by commas, each with an optional ":ROWS" for its `per_task`."""
+    found = []
+    for part in text.split(","):
+        folder, _, rows = part.rpartition(":") if part.rpartition(":")[2].isdigit() else (part, "", "0")
+        found.append(Source(Path(folder), int(rows)))
+    return found
+
+
+def read_rows(wanted: Sequence[Source], seed: int = 0) -> list[Row]:
+    """Rows of all sources, without repeats, in a fixed order.
+
+    Demonstrations beyond a source's `per_task` are left out, drawn by the seed; lessons are all kept, for they are the
     states that a policy came to by its own mistakes.
     """
-    shown = _distinct([row for folder in folders for row in solved_rows(folder)])
-    lessons = _distinct([row for folder in folders for row in lesson_rows(folder)])
-    if per_task:
+    rng = random.Random(seed)
+    found: list[Row] = []
+    for source in wanted:
         of_task: dict[str, list[Row]] = defaultdict(list)
-        for row in shown:
+        for row in _distinct(solved_rows(source.folder)):
             of_task[row.group].append(row)
-        rng = random.Random(seed)
-        shown = [r for task in sorted(of_task) for r in rng.sample(of_task[task], min(per_task, len(of_task[task])))]
-    return _distinct(shown + lessons)
+        for task in sorted(of_task):
+            rows = of_task[task]
+            found += rng.sample(rows, min(source.per_task, len(rows))) if source.per_task else rows
+        found += lesson_rows(source.folder)
+    return _distinct(found)
 
 
 def _distinct(rows: Sequence[Row]) -> list[Row]:

@@ -24,9 +24,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads starve w
 
 import torch
 
-from training.curate import Row, read_rows, split_rows
+from training.curate import Row, read_rows, sources, split_rows
 from training.examples import Example, by_length, collate, example
 from training.policy import bundled_base, load_base, reply_loss, with_adapter
+from training.rewording import reworded
 from training.runs import RunFolder, write_json
 
 
@@ -39,12 +40,12 @@ def knob(default: Any, help: str) -> Any:
 class Args:
     """One run's knobs; saved as args.json."""
 
-    data: str = knob("runs/demos", "trace store folders to learn from, comma separated")
+    data: str = knob("runs/demos", "trace store folders, comma separated; FOLDER:ROWS takes so many rows of a task")
     out: str = knob("runs/sft", "run folder")
     start: str = knob("", "adapter folder to go on from; a new adapter if empty")
     epochs: float = knob(2.0, "passes over the rows")
     batch_tokens: int = knob(2400, "most tokens in a batch, padding included")
-    per_task: int = knob(0, "most rows kept of one task; 0 keeps all")
+    wordings: int = knob(0, "copies of a row of the desk suite, each under another wording; 0 keeps the recorded one")
     lr: float = knob(8e-4, "highest learning rate")
     warmup: int = knob(20, "steps of linear warm-up")
     rank: int = knob(16, "LoRA rank")
@@ -76,8 +77,10 @@ def train(args: Args) -> Path:
     torch.manual_seed(args.seed)
     out = Path(args.out)
     folder = RunFolder(out, args)
-    rows = read_rows([Path(p) for p in args.data.split(",")], args.per_task, args.seed)
+    rows = read_rows(sources(args.data), args.seed)
     require_rows(rows, args.data)
+    if args.wordings:
+        rows = reworded(rows, args.wordings, args.seed)
     base, tokenizer = load_base(bundled_base())
     kept, watched = split_rows(rows, args.held_back, args.seed)
     examples, left_out = tokenise(tokenizer, kept, args.max_tokens)

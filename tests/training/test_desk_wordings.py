@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from random import Random
 
 import pytest
 
 from agent_core.dialects.elements import Elements
 from agent_core.step import Box, Element, ElementKind, Screenshot, Transform
-from training.tasks.desk import EVALUATED, TASKS, worded
+from training.curate import Row
+from training.rewording import HEAD, reworded
+from training.tasks.desk import EVALUATED, TASKS, rewordings, worded
 from training.tasks.desk_task import Aim, DeskTask, alike, find, switch_on
 from training.tasks.task import seed_of
 
@@ -84,3 +87,28 @@ def test_a_box_that_is_on_is_left_alone() -> None:
 @pytest.mark.parametrize(("a", "b", "same"), [("Email", "E-mail", 1.0), ("a b", "AB", 1.0), ("", "x", 0.0)])
 def test_likeness_is_about_letters_only(a: str, b: str, same: float) -> None:
     assert alike(a, b) == same
+
+
+@EVERY_TASK
+def test_other_wordings_are_for_training_and_not_like_the_held_out_one(task: DeskTask) -> None:
+    texts = rewordings(task.name, seed_of(3, "train"))
+    _, values = worded(task, seed_of(3, "train"), "train")
+    held = task.wordings[-1].format_map(values).lower().split()
+    assert len(set(texts)) == len(texts) >= 15
+    assert all(SequenceMatcher(None, text.lower().split(), held).ratio() < 0.85 for text in texts)
+    with pytest.raises(ValueError, match="train seeds"):
+        rewordings(task.name, seed_of(3, "held_out"))
+
+
+def test_a_row_is_put_under_other_words_and_nothing_else_of_it_changes() -> None:
+    seed = seed_of(2, "train")
+    text, _ = worded(TASKS["terminal_list"], seed, "train")
+    row = Row(f"{HEAD}{text}\nScreen:\ntext x 1 2", "Thought: t", "desk/terminal_list", f"desk/terminal_list/{seed}")
+    other = Row("as it is", "Thought: t", "miniwob/click-test", "miniwob/click-test/0")
+    *copies, last = reworded([row, other], 3, seed=0)
+    assert last == other
+    assert len({copy.prompt for copy in copies}) == 3
+    assert all(copy.prompt.endswith("\nScreen:\ntext x 1 2") and copy.reply == row.reply for copy in copies)
+    assert {copy.prompt.removeprefix(HEAD).partition("\n")[0] for copy in copies} <= set(
+        rewordings("terminal_list", seed)
+    )

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from training import curate, evaluate, rollouts
-from training.curate import Row, read_rows, split_rows
+from training.curate import Row, Source, read_rows, sources, split_rows
 from training.examples import IGNORED, Example, by_length, collate, example
 from training.policy import bundled_base
 
@@ -59,23 +59,27 @@ def test_whole_runs_are_held_back() -> None:
 def test_recording_gives_rows_of_solved_runs_and_can_go_on(tmp_path: Path) -> None:
     args = rollouts.Args(suite="pretend", db=str(tmp_path), episodes=2)
     assert rollouts.record(args) == 8
-    rows = read_rows([tmp_path])
+    rows = read_rows([Source(tmp_path)])
     assert {r.group for r in rows} == {"pretend/click", "pretend/fill", "pretend/tick", "pretend/choose"}
     assert all(r.reply.startswith("Thought: ") and r.prompt.startswith("<|im_start|>user\nTask: ") for r in rows)
     assert rollouts.record(args) == 0  # nothing is recorded twice
-    assert len(read_rows([tmp_path], per_task=1)) == 4
+    assert len(read_rows([Source(tmp_path, 1)])) == 4
 
 
 def test_a_failed_run_gives_no_rows(tmp_path: Path) -> None:
     args = rollouts.Args(suite="pretend", db=str(tmp_path), tasks="tick", episodes=2, max_steps=1)
     assert rollouts.record(args) == 0
-    assert read_rows([tmp_path]) == []
+    assert read_rows([Source(tmp_path)]) == []
 
 
 def test_lessons_are_read_beside_the_store(tmp_path: Path) -> None:
     rollouts.keep_lessons(tmp_path, [("p", "Thought: t"), ("p", "Thought: t")], "desk/editor_write/3")
-    assert read_rows([tmp_path]) == [Row("p", "Thought: t", "desk/editor_write", "desk/editor_write/3")]
+    assert read_rows([Source(tmp_path)]) == [Row("p", "Thought: t", "desk/editor_write", "desk/editor_write/3")]
     assert (tmp_path / curate.LESSONS).exists()
+
+
+def test_sources_are_folders_with_an_optional_number_of_rows() -> None:
+    assert sources("a/b,c:12") == [Source(Path("a/b")), Source(Path("c"), 12)]
 
 
 def test_the_evaluation_counts_from_outside(home: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ solved is read from outside, from files, clipboard, processes, windows and the p
 from __future__ import annotations
 
 import contextlib
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -35,6 +36,7 @@ TERMINAL_SECONDS = 10.0
 TASKS: dict[str, DeskTask] = {task.name: task for task in (*EDITOR, *FILES, *CALCULATOR, *FORM, *BROWSER, *TERMINAL)}
 TRAINED: tuple[str, ...] = tuple(TASKS)
 EVALUATED: tuple[str, ...] = TRAINED
+WORDINGS = Path(__file__).with_name("desk_wordings.toml")
 
 
 class Desk:
@@ -131,3 +133,17 @@ def worded(task: DeskTask, seed: int, split: Split) -> tuple[str, Values]:
     values = task.draw(rng)
     wordings: Sequence[str] = task.wordings[:-1] if split == "train" else task.wordings[-1:]
     return rng.choice(wordings).format_map(values), values
+
+
+def rewordings(task_name: str, seed: int) -> tuple[str, ...]:
+    """Every training text of an episode: its own wordings and those that others wrote from a description of the task.
+
+    Raises ValueError for an unknown task or a held-out seed.
+    """
+    if task_name not in TASKS:
+        raise ValueError(f"there is no task {task_name!r}; there are {', '.join(TRAINED)}")
+    check_seed(seed, "train")
+    task = TASKS[task_name]
+    _, values = worded(task, seed, "train")
+    more = tomllib.loads(WORDINGS.read_text(encoding="utf-8"))[task_name]
+    return tuple(wording.format_map(values) for wording in (*task.wordings[:-1], *more))
