@@ -86,8 +86,8 @@ def show(task: str, out: Path | None) -> int:
     manifests.check_language(manifest, task)
     print(f"There is no display here, so a virtual screen is used.\nTask: {task}", flush=True)
     began = time.monotonic()
-    brain = model(manifest, ModelSettings(), lambda share, words: print(f"  {words} {share:.0%}", end="\r", flush=True))
-    print(f"The bundled agent is ready after {time.monotonic() - began:.1f} s.   ", flush=True)
+    brain = model(manifest, ModelSettings(), show_progress if sys.stdout.isatty() else None)
+    print(f"The bundled agent is ready after {time.monotonic() - began:.1f} s.      ", flush=True)
     run = Run(
         id=uuid.uuid4().hex,
         task=task,
@@ -114,6 +114,11 @@ def show(task: str, out: Path | None) -> int:
     print(f"Replay page: {replay_of(run, turns, status, page, loop.ending(turns[-1]))}")
     done = status is Status.FINISHED and (task != TASK or text == TEXT)
     return 0 if done else 1
+
+
+def show_progress(share: float, words: str) -> None:
+    """One line that is written over and over."""
+    print(f"  {words} {share:.0%}", end="\r", flush=True)
 
 
 def perform(run: Run, program: Program, desktop: VirtualDesktop, speaks: str, brain: Model) -> list[Turn]:

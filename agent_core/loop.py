@@ -186,10 +186,11 @@ class _Running:
             return step, shot, Status.STOPPED
         if verdict.decision != "allow":
             return step, shot, self.refused(verdict)
-        self.refusals = 0
+        refused, self.refusals = self.refusals > 0, 0
         match action:
-            case Finished():
-                return self.done(step, Outcome(ok=True), None), shot, Status.FINISHED
+            case Finished(answer):
+                status = self.after_refusal(answer) if refused else Status.FINISHED
+                return self.done(step, Outcome(ok=True), None), shot, status
             case CallUser(question):
                 outcome, status = self.call_user(question, turn.intent.thought, shot)
                 shot = self.look()
@@ -246,15 +247,22 @@ class _Running:
         return replace(answer, tier=verdict.tier, waited_ms=waited * 1000)
 
     def refused(self, verdict: Verdict) -> Status:
-        self.refusals += 1
-        if verdict.instead:
+        if verdict.instead:  # the person steers: not a refusal that the model has to get past
+            self.refusals = 0
             self.notes.append(f"The user refused and says: {verdict.instead}")
             return Status.RUNNING
+        self.refusals += 1
         self.notes.append(f"Refused: {verdict.reason} Do something else or finish.")
         if self.refusals >= self.parts.limits.refusals:
             self.notes.append(f"Ended because {self.refusals} actions in a row were refused: {verdict.reason}")
             return Status.REFUSED
         return Status.RUNNING
+
+    def after_refusal(self, answer: str) -> Status:
+        """The model says that it is done although its last action was refused: that is not a finished task."""
+        said = answer or "the task is done"
+        self.notes.append(f"The last action was refused, so the task may not be done. The agent says: {said}")
+        return Status.REFUSED
 
     def call_user(self, question: str, thought: str, shot: Screenshot) -> tuple[Outcome, Status]:
         """Puts the question to the person and goes on with the answer in the same run."""

@@ -13,11 +13,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from agent_core import settings
-from agent_core.screen.capture import Screen, png
-from agent_core.screen.virtual import VirtualDesktop
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from agent_core import settings  # noqa: E402
+from agent_core.screen.capture import Screen, png  # noqa: E402
+from agent_core.screen.virtual import VirtualDesktop  # noqa: E402
+
 TASK = 'Type "Meet Anna at noon" into the empty file and save it.'
 SECONDS = 120.0
 
@@ -36,7 +38,7 @@ def main() -> None:
         desktop.start(["mousepad", str(file)])
         title = desktop.wait_window("notes.txt")
         on_it = {**os.environ, "DISPLAY": desktop.display}
-        move = ["xdotool", "search", "--name", title, "windowsize", "780", "560", "windowmove", "30", "60"]
+        move = ["xdotool", "search", "--name", title, "windowsize", "740", "560", "windowmove", "30", "60"]
         subprocess.run(move, env=on_it, check=True)
         with subprocess.Popen([sys.executable, "-m", "app", TASK], cwd=ROOT, env=on_it) as app:
             end = time.monotonic() + SECONDS

@@ -86,6 +86,8 @@ def test_without_an_approver_what_is_asked_is_denied() -> None:
     assert turns[0].steps[0].verdict.decision == "deny"
     assert turns[0].steps[0].verdict.who == "nobody"
     assert "Refused" in turns[1].prompt.messages[-1].text
+    assert turns[-1].status is Status.REFUSED  # it says that it is done, but its last action was refused
+    assert "was refused" in loop.ending(turns[-1])
 
 
 @pytest.mark.parametrize("way", ["crash", "cancel", "still asking"])
@@ -247,7 +249,7 @@ def test_every_step_and_outcome_is_in_the_store(tmp_path: Path) -> None:
     assert [len(t.steps) for t in kept] == [2, 0, 1, 1]
     assert kept[2].steps[0].outcome is None
     assert kept[0].steps[0].outcome is not None
-    assert traces.run("r1").status is Status.FINISHED
+    assert traces.run("r1").status is Status.REFUSED
     assert traces.faults() == ()
 
 
