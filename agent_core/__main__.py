@@ -16,9 +16,10 @@ import sys
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, cast
 
 from agent_core import __version__, loop, settings
 from agent_core.actions import in_words, to_json
@@ -77,19 +78,22 @@ def run(args: argparse.Namespace, stop: Event) -> int:
     manifest = manifests.find(args.model or wanted.model.name)
     manifests.check_language(manifest, task)
     speaks = dialect(manifest.dialect)
-    hands = make_operator(args, wanted)
-    try:
+    with ExitStack() as opened:
+        hands = make_operator(args, wanted)
+        opened.callback(hands.close)
         consent = "settings" if wanted.privacy.consent == "yes" else ""
         recorder = Recorders(AuditLog(), TraceStore() if consent else NoTrace())
+        opened.callback(recorder.close)
         for notice in recorder.open():
             print(notice, file=sys.stderr)
         brain = model(manifest, wanted.model)
-        mode: Mode = "ask_risky" if wanted.safety.mode not in ("ask_all", "watch") else wanted.safety.mode  # type: ignore[assignment]
+        opened.callback(brain.close)
+        policy = Policy(cast(Mode, wanted.safety.mode))
         parts = loop.Parts(
             operator=hands,
             dialect=speaks,
             model=brain,
-            decide=Policy(mode).decide,
+            decide=policy.decide,
             recorder=recorder,
             reader=make_reader() if speaks.needs_elements else None,
             approve=APPROVERS[args.approve],
@@ -106,32 +110,35 @@ def run(args: argparse.Namespace, stop: Event) -> int:
             model=manifest.name,
             model_hash=manifest.sha256,
             adapter_hash=manifest.adapter_sha256,
-            mode=mode,
+            mode=policy.mode,
             operator=hands.name,
         )
+        turns, status = follow(one, parts, stop, args.json)
+    if args.replay and turns:
         try:
-            turns = follow(one, parts, stop, args.json)
-        finally:
-            brain.close()
-            recorder.close()
-    finally:
-        hands.close()
-    if args.replay:
-        print(f"replay page: {replay_of(one, turns, turns[-1].status, args.replay)}", file=sys.stderr)
-    return 0 if turns[-1].status is Status.FINISHED else 1
+            print(f"replay page: {replay_of(one, turns, status, args.replay)}", file=sys.stderr)
+        except DeskhandError as error:
+            print(error, file=sys.stderr)
+    return 0 if status is Status.FINISHED else 1
 
 
-def follow(one: Run, parts: loop.Parts, stop: Event, as_json: bool) -> list[Turn]:
-    """Runs the task and prints each turn as it ends."""
-    turns = []
-    for turn in loop.run_task(one, parts, stop):
-        turns.append(turn)
-        print(json.dumps(turn_json(turn)) if as_json else turn_words(turn), flush=True)
+def follow(one: Run, parts: loop.Parts, stop: Event, as_json: bool) -> tuple[list[Turn], Status]:
+    """Runs the task and prints each turn as it ends. A failure in the middle is told and ends the run as failed."""
+    turns: list[Turn] = []
+    status, text = Status.FAILED, ""
+    try:
+        for turn in loop.run_task(one, parts, stop):
+            turns.append(turn)
+            status, text = turn.status, loop.ending(turn)
+            print(json.dumps(turn_json(turn)) if as_json else turn_words(turn), flush=True)
+    except DeskhandError as error:
+        status, text = Status.FAILED, str(error)
+        print(error, file=sys.stderr)
     if as_json:
-        print(json.dumps({"run": one.id, "status": turns[-1].status.value, "text": loop.ending(turns[-1])}), flush=True)
-    else:
-        print(loop.ending(turns[-1]), flush=True)
-    return turns
+        print(json.dumps({"run": one.id, "status": status.value, "text": text}), flush=True)
+    elif status is not Status.FAILED:
+        print(text, flush=True)
+    return turns, status
 
 
 def make_operator(args: argparse.Namespace, wanted: settings.Settings) -> Operator:

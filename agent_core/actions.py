@@ -69,7 +69,7 @@ class Scroll:
 
 @dataclass(frozen=True, slots=True)
 class Hotkey:
-    """Press the keys in order, release them in reverse. Names are the model's spelling; operators/keys.py maps them."""
+    """Press the keys in order, release them in reverse. Names are the model's spelling; `keys.py` maps them."""
 
     keys: tuple[str, ...]
 

@@ -4,7 +4,7 @@
 
 Starts a virtual screen of its own with the program that the task names (an editor if it names none), lets the bundled
 agent do the task there, checks the default task from outside, and prints where the replay page lies. Nothing is asked:
-the screen, its home folder and everything on it were made for this and are thrown away.
+the screen, its home folder and what is in it were made for this and are thrown away, and commands must stay inside.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -129,25 +130,25 @@ def perform(run: Run, program: Program, desktop: VirtualDesktop, speaks: str, br
     (desktop.home / FILE).write_text("", encoding="utf-8")
     desktop.start(program.argv)
     desktop.wait_window(program.title)
-    shell = TerminalSession(desktop.home, env=desktop.environment)
-    hands = DesktopOperator(settle_seconds=1.0, terminal=shell)
-    parts = loop.Parts(
-        operator=hands,
-        dialect=dialect(speaks),
-        model=brain,
-        decide=Policy("sandbox").decide,
-        recorder=Recorders(AuditLog(), NoTrace()),
-        reader=ElementReader(),
-        limits=loop.Limits(steps=MAX_STEPS, seconds=600),
-    )
     turns = []
-    try:
+    with ExitStack() as opened:
+        hands = DesktopOperator(settle_seconds=1.0, terminal=TerminalSession(desktop.home, env=desktop.environment))
+        opened.callback(hands.close)
+        recorder = Recorders(AuditLog(), NoTrace())
+        opened.callback(recorder.close)
+        parts = loop.Parts(
+            operator=hands,
+            dialect=dialect(speaks),
+            model=brain,
+            decide=Policy("sandbox").decide,
+            recorder=recorder,
+            reader=ElementReader(),
+            limits=loop.Limits(steps=MAX_STEPS, seconds=600),
+        )
         for turn in loop.run_task(run, parts, Event()):
             turns.append(turn)
             does = "; ".join(in_words(s.action) for s in turn.steps) or "nothing"
             print(f"{turn.n}. {turn.intent.thought or '(no thought)'}\n   {does}", flush=True)
-    finally:
-        hands.close()
     return turns
 
 

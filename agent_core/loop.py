@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Literal, TypeVar
 
-from agent_core.actions import Action, CallUser, Finished, in_words, target_of
+from agent_core.actions import Action, CallUser, Finished, Terminal, Wait, in_words, target_of
 from agent_core.errors import DeskhandError, TaskError
 from agent_core.protocols import AnswerUser, Approve, Ask, Decide, Dialect, Model, Operator, Reader, Recorder
 from agent_core.screen.compare import changed, patch_equal
@@ -136,9 +136,11 @@ class _Running:
             status, text = Status.STOPPED, "Stopped by closing."
             raise
         finally:
-            self.parts.operator.let_go()
-            if started:
-                self.parts.recorder.ended(self.run, status, text)
+            try:
+                self.parts.operator.let_go()
+            finally:
+                if started:
+                    self.parts.recorder.ended(self.run, status, text)
 
     # -- one turn ------------------------------------------------------------------------------------------------
 
@@ -165,6 +167,9 @@ class _Running:
         for index, action in enumerate(intent.actions):
             if self.steps >= parts.limits.steps:
                 return self.at_limit(replace(turn, steps=tuple(steps)), f"the {parts.limits.steps} steps"), shot
+            if index > 0 and not self.still_there(action, shot):
+                shot = self.look()
+                break
             step, shot, status = self.act(turn, action, shot, last=index == len(intent.actions) - 1)
             steps.append(step)
             if status is not Status.RUNNING or step.outcome is None or not step.outcome.ok:
@@ -174,6 +179,20 @@ class _Running:
             turn, shot = self.take_problems(turn, shot)
         self.notes = []
         return turn, shot
+
+    def still_there(self, action: Action, shot: Screenshot) -> bool:
+        """Before a further action of a reply: what it was decided on must still be what is on the screen.
+
+        The reply was written before its first action: that may have opened another window or moved the target.
+        """
+        if self.stop.is_set() or isinstance(action, Finished | CallUser | Wait | Terminal):
+            return True
+        fresh = self.parts.operator.look()
+        at = target_of(action)
+        if fresh.window == shot.window and (at is None or patch_equal(shot, fresh, at, PATCH_RADIUS)):
+            return True
+        self.notes.append("The screen changed after the first action, so the rest was not done. Look again.")
+        return False
 
     def act(self, turn: Turn, action: Action, shot: Screenshot, last: bool) -> tuple[Step, Screenshot, Status]:
         """Decides on one action, records the step, does it, records the outcome."""
@@ -193,16 +212,17 @@ class _Running:
                 return self.done(step, Outcome(ok=True), None), shot, status
             case CallUser(question):
                 outcome, status = self.call_user(question, turn.intent.thought, shot)
-                shot = self.look()
+                shot = self.look() if status is Status.RUNNING else shot
                 return self.done(step, outcome, shot), shot, status
             case _:
                 return self.do(step, shot, last)
 
     def do(self, step: Step, shot: Screenshot, last: bool) -> tuple[Step, Screenshot, Status]:
         """Touches the machine. The stale check and the stop come immediately before."""
-        if step.verdict.waited_ms > 0 and (at := target_of(step.action)) is not None:
+        if step.verdict.waited_ms > 0 and not isinstance(step.action, Terminal):
             fresh = self.look()
-            if not patch_equal(shot, fresh, at, PATCH_RADIUS):
+            at = target_of(step.action)
+            if fresh.window != shot.window or (at is not None and not patch_equal(shot, fresh, at, PATCH_RADIUS)):
                 note = "The place changed while you waited for the user. Nothing was done. Look again."
                 self.notes.append(note)
                 return self.done(step, Outcome(ok=False, text=note), fresh), fresh, Status.RUNNING
@@ -299,7 +319,8 @@ class _Running:
             text = f"The model's replies cannot be read: {said[0]} Try other words or another model."
             return replace(turn, notes=(*turn.notes, text), status=Status.FAILED), shot
         _, status = self.call_user(question, "", shot)
-        return replace(turn, notes=(*turn.notes, *self.notes), status=status), self.look()
+        fresh = self.look() if status is Status.RUNNING else shot
+        return replace(turn, notes=(*turn.notes, *self.notes), status=status), fresh
 
     # -- small things ----------------------------------------------------------------------------------------------
 

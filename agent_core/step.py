@@ -163,8 +163,9 @@ Decision = Literal["allow", "deny", "ask"]
 class Verdict:
     """The word on one action. "ask" never reaches the operator: an approver turns it into allow or deny.
 
-    `who` is "policy", "person", "grant", "nobody" (no approver, timeout, crash). `instead` is what the person
-    wrote to do instead; it goes to the model and makes the decision a deny. `waited_ms` is the person's time.
+    `who` is "policy", "person", "grant", "option" (the command line) or "nobody" (no approver, timeout, crash).
+    `instead` is what the person wrote to do instead; it goes to the model and makes the decision a deny. `waited_ms`
+    is the person's time.
     """
 
     decision: Decision

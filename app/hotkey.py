@@ -61,11 +61,6 @@ class TwiceEscape:
         with self._lock:
             self._down = False
 
-    def interrupted(self) -> None:
-        """Another key came in between."""
-        with self._lock:
-            self._last = float("-inf")
-
 
 class Hotkeys(QObject):
     """The listening thread and its two signals."""
@@ -138,10 +133,8 @@ class Hotkeys(QObject):
                 self._escape.released()
 
     def _key_down(self, symbol: int, modifiers: int) -> None:
-        if symbol == XK.XK_Escape and not modifiers:
+        if symbol == XK.XK_Escape:  # whatever else is held or typed meanwhile: the agent's own keys are heard here too
             if self._escape.pressed(time.monotonic()):
                 self.stop_pressed.emit()
-            return
-        self._escape.interrupted()
-        if symbol == XK.XK_space and modifiers == X.ControlMask | X.ShiftMask:
+        elif symbol == XK.XK_space and modifiers == X.ControlMask | X.ShiftMask:
             self.open_pressed.emit()

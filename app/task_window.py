@@ -104,6 +104,7 @@ class TaskWindow(QWidget):
         self.send_button.setVisible(not busy)
         self.pause_button.setVisible(busy)
         self.stop_button.setVisible(busy)
+        self.mode.setEnabled(not busy)  # a run keeps the mode that it began with
         self.pause_button.setText(words.say("task.resume" if state is State.PAUSED else "task.pause"))
         self.input.setReadOnly(busy)
         self.input.setPlaceholderText(words.say("task.placeholder_busy" if busy else "task.placeholder"))

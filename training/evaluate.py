@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.dialects.elements import Elements
+from agent_core.errors import DeskhandError
 from agent_core.protocols import Model, Recorder
 from agent_core.screen.elements import ElementReader
 from agent_core.traces.store import NoTrace, TraceStore
@@ -63,7 +64,7 @@ def evaluate(args: Args, split: Split) -> dict[str, Any]:
     source = suite(args.suite)
     tasks = [t for t in args.tasks.split(",") if t] or list(source.evaluated)
     episodes = args.episodes or source.episodes
-    recorder: Recorder = TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images") if args.db else NoTrace()
+    recorder = TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images") if args.db else NoTrace()
     model = served(args.model, args.adapter, args.threads)
     rollouts: dict[str, list[Rollout]] = {}
     try:
@@ -78,6 +79,7 @@ def evaluate(args: Args, split: Split) -> dict[str, Any]:
     finally:
         model.close()
         source.close()
+        recorder.close()
     return summary(args, rollouts)
 
 
@@ -85,8 +87,13 @@ def attempt(
     args: Args, source: Suite, task: str, seed: int, split: Split, model: Model, recorder: Recorder
 ) -> Rollout | None:
     """One episode; None when the sandbox failed twice."""
+    text = ""
     for _ in range(2):
-        episode = source.open(task, seed, split)
+        try:
+            episode = source.open(task, seed, split)
+        except DeskhandError as error:
+            text = str(error)
+            continue
         try:
             reader = ElementReader(threads=args.threads)
             one = run_episode(args.suite, task, seed, episode, model, reader, recorder, Elements(), args.max_steps)
@@ -94,7 +101,8 @@ def attempt(
             episode.close()
         if one.reward is not None:
             return one
-    print(f"{task} seed {seed}: left out, {one.text}")
+        text = one.text
+    print(f"{task} seed {seed}: left out, {text}")
     return None
 
 

@@ -3,7 +3,7 @@
     python -m training.rollouts --suite miniwob --episodes 40 --db runs/demos
 
 One recorder for demonstrations, rollouts and evaluation: what is learnt is what is served. Recording is resumable: an
-episode that stands in the store under the same suite, task, seed and model is not run again.
+episode that stands in the store under the same suite, task and seed is not run again, so give each policy a folder.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from pathlib import Path
 from threading import Event
 
 from agent_core import __version__, loop
-from agent_core.actions import Action
 from agent_core.dialects.elements import Elements
-from agent_core.errors import DeskhandError
+from agent_core.errors import DeskhandError, ModelError
 from agent_core.protocols import Dialect, Model, Reader, Recorder
+from agent_core.safety.policy import Policy
 from agent_core.screen.elements import ElementReader
-from agent_core.step import Prompt, Reply, Run, Screenshot, Status, Tier, Turn, Verdict
+from agent_core.step import Prompt, Reply, Run, Status, Turn
 from agent_core.traces.reads import Traces
 from agent_core.traces.store import TraceStore
 from training.curate import LESSONS, Row
 from training.serving import served
 from training.tasks import SUITES, suite
 from training.tasks.task import Episode, Suite, seed_of
+from training.tasks.teacher import GaveUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,6 @@ class Rollout:
     turns: tuple[Turn, ...]
     text: str
     seconds: float
-
-
-def allow_in_sandbox(action: Action, shot: Screenshot, task: str) -> Verdict:
-    """The policy in a sandbox that was made for this episode and is thrown away after it."""
-    return Verdict("allow", Tier.R1, "This is a sandbox made for training.")
 
 
 def run_episode(
@@ -79,7 +75,7 @@ def run_episode(
         operator=episode.operator,
         dialect=dialect,
         model=model,
-        decide=allow_in_sandbox,
+        decide=Policy("sandbox").decide,
         recorder=recorder,
         reader=reader,
         limits=loop.Limits(steps=max_steps, seconds=300),
@@ -97,9 +93,12 @@ def run_episode(
                 break
         reward = episode.score()
         text = loop.ending(turns[-1])
+    except GaveUp as error:
+        text, reward = str(error), None
+    except ModelError as error:  # the model's own failure counts against it
+        text, reward = str(error), 0.0
     except DeskhandError as error:
-        text = str(error)
-        reward = None
+        text, reward = str(error), None
     return Rollout(run, task, seed, reward, tuple(turns), text, time.monotonic() - began)
 
 

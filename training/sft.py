@@ -85,6 +85,8 @@ def train(args: Args) -> Path:
     kept, watched = split_rows(rows, args.held_back, args.seed)
     examples, left_out = tokenise(tokenizer, kept, args.max_tokens)
     check, _ = tokenise(tokenizer, watched, args.max_tokens)
+    if not examples:
+        raise SystemExit(f"All {left_out} rows are longer than {args.max_tokens} tokens: raise --max-tokens.")
     tokens_in_all = sum(len(e.ids) for e in examples)
     print(f"{len(examples)} rows ({left_out} too long, {len(check)} held back), {tokens_in_all} tokens")
 

@@ -1,6 +1,6 @@
 """Key names in model text: "ctrl c", "ctrl+c", "ctrl +" and "page down" become tuples of lower-case names, and back.
 
-Names are only told apart here; which of them a keyboard has is the operator's business (`operators/keys.py`).
+Names are only told apart here; which of them a keyboard has is the operator's business (`agent_core/keys.py`).
 Blanks or plus signs separate; a plus sign at the end is the plus key. A key whose own name holds a plus sign or would
 be read together with its neighbour is written with a backslash or joined by a plus sign.
 """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_core import keys
 from agent_core.errors import InputError
-from agent_core.operators import keys
 
 _NAMES = {
     "Control_L": "ControlLeft",

@@ -33,9 +33,9 @@ from agent_core.actions import (
     Wait,
 )
 from agent_core.errors import InputError, ScreenError, Stopped
+from agent_core.keys import chord, key_name
 from agent_core.operators.geometry import to_input
 from agent_core.operators.keyboard import Keyboard
-from agent_core.operators.keys import chord, key_name
 from agent_core.operators.xinput import X_ERRORS, XInput, pause
 from agent_core.screen.capture import Screen, refuse_unusable_session
 from agent_core.screen.settle import settled

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import termios
 import threading
 from concurrent.futures import Future
 from dataclasses import replace
+from typing import TypeVar
 
 from agent_core.actions import in_words
 from agent_core.protocols import Ask
 from agent_core.step import Screenshot, Verdict
+
+T = TypeVar("T")
 
 
 def on_terminal(ask: Ask) -> Future[Verdict]:
@@ -22,18 +27,18 @@ def on_terminal(ask: Ask) -> Future[Verdict]:
     def read() -> None:
         where = f' on "{ask.element.text}"' if ask.element and ask.element.text else ""
         told = (
-            f"\nDeskhand wants to {in_words(ask.action)}{where}",
-            f"  in: {ask.screenshot.window or 'the screen'}",
+            f"\nDeskhand wants to {_visible(in_words(ask.action))}{_visible(where)}",
+            f"  in: {_visible(ask.screenshot.window) or 'the screen'}",
             f"  why it asks: {ask.verdict.reason}",
             "  allow? [y = once, anything else = no, or write what to do instead] ",
         )
         print("\n".join(told), end="", file=sys.stderr, flush=True)
-        words = sys.stdin.readline().strip()
+        words = _typed_now()
         if words.lower() in ("y", "yes"):
-            future.set_result(replace(ask.verdict, decision="allow", who="person"))
+            _settle(future, replace(ask.verdict, decision="allow", who="person"))
         else:
             instead = "" if words.lower() in ("", "n", "no") else words
-            future.set_result(replace(ask.verdict, decision="deny", who="person", instead=instead))
+            _settle(future, replace(ask.verdict, decision="deny", who="person", instead=instead))
 
     threading.Thread(target=read, name="approval", daemon=True).start()
     return future
@@ -43,7 +48,7 @@ def allow_all(ask: Ask) -> Future[Verdict]:
     """Says yes to everything: only for --approve all, which the person typed."""
     future: Future[Verdict] = Future()
     future.set_result(
-        replace(ask.verdict, decision="allow", who="person", reason=f"{ask.verdict.reason} Allowed by --approve all.")
+        replace(ask.verdict, decision="allow", who="option", reason=f"{ask.verdict.reason} Allowed by --approve all.")
     )
     return future
 
@@ -52,7 +57,7 @@ def deny_all(ask: Ask) -> Future[Verdict]:
     """Says no to everything that is asked."""
     future: Future[Verdict] = Future()
     future.set_result(
-        replace(ask.verdict, decision="deny", who="person", reason=f"{ask.verdict.reason} Denied by --approve deny.")
+        replace(ask.verdict, decision="deny", who="option", reason=f"{ask.verdict.reason} Denied by --approve deny.")
     )
     return future
 
@@ -65,9 +70,26 @@ def answer_on_terminal(question: str, shot: Screenshot) -> Future[str | None]:
         return future
 
     def read() -> None:
-        print(f"\nThe agent asks: {question}\n> ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
-        future.set_result(line.strip() if line else None)
+        print(f"\nThe agent asks: {_visible(question)}\n> ", end="", file=sys.stderr, flush=True)
+        _settle(future, _typed_now() or None)
 
     threading.Thread(target=read, name="answer", daemon=True).start()
     return future
+
+
+def _typed_now() -> str:
+    """A line typed after the question: what waited in the terminal before it is no answer to it."""
+    with contextlib.suppress(termios.error):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    return sys.stdin.readline().strip()
+
+
+def _visible(text: str) -> str:
+    """Control characters as escapes, so that no text can repaint the question that it is part of."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _settle(future: Future[T], value: T) -> None:
+    """Answers unless the loop has withdrawn the question meanwhile."""
+    if future.set_running_or_notify_cancel():
+        future.set_result(value)

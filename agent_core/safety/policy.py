@@ -23,7 +23,7 @@ class Policy:
     """One run's policy. Make a new one for each run.
 
     `mode`: ask_all asks about everything that acts; ask_risky asks from R2 up; watch denies everything that acts;
-    sandbox allows everything below "never", and is only for a virtual screen this program made itself.
+    sandbox asks nothing, lets commands touch their own folder alone, and is only for a virtual screen of our making.
     """
 
     mode: Mode = "ask_risky"
@@ -38,6 +38,8 @@ class Policy:
             return Verdict("allow", tier, reason)
         if self.mode == "watch":
             return Verdict("deny", tier, "Watch-only mode is on, so nothing is done.")
+        if self.mode == "sandbox" and isinstance(action, Terminal) and not shell.stays_inside(action.command):
+            return Verdict("deny", Tier.R4, "On a virtual screen commands must stay inside its own folder.")
         if self.mode == "sandbox":
             return Verdict("allow", tier, "This is a virtual screen made for the agent.")
         if (kind_of(action), tier) in self.grants:

@@ -28,6 +28,8 @@ from agent_core.actions import (
     Wait,
     target_of,
 )
+from agent_core.errors import InputError
+from agent_core.keys import chord
 from agent_core.safety import shell
 from agent_core.step import Screenshot, Tier
 
@@ -56,27 +58,21 @@ SENSITIVE_WINDOW = re.compile(
     re.IGNORECASE,
 )
 
-_ENTER = {"enter", "return", "kp_enter"}
+_ENTER = frozenset({"Return", "KP_Enter"})
+_ENTER_CHORDS = (frozenset({"ctrl", "m"}), frozenset({"ctrl", "j"}))  # what a terminal takes for Enter
+_HOLDS = frozenset({"ctrl", "alt", "super"})  # held down, they make another action of every key that follows
 _RISKY_CHORDS: dict[frozenset[str], tuple[Tier, str]] = {
-    frozenset({"alt", "f4"}): (Tier.R3, "This closes a window; unsaved work could be lost."),
+    frozenset({"alt", "F4"}): (Tier.R3, "This closes a window; unsaved work could be lost."),
     frozenset({"ctrl", "q"}): (Tier.R3, "This quits a program; unsaved work could be lost."),
     frozenset({"ctrl", "w"}): (Tier.R3, "This closes a tab or window; unsaved work could be lost."),
-    frozenset({"shift", "delete"}): (Tier.R4, "This deletes without the trash."),
-    frozenset({"ctrl", "alt", "delete"}): (Tier.R4, "This reaches the system itself."),
+    frozenset({"shift", "Delete"}): (Tier.R4, "This deletes without the trash."),
+    frozenset({"ctrl", "alt", "Delete"}): (Tier.R4, "This reaches the system itself."),
     frozenset({"ctrl", "alt", "t"}): (Tier.R2, "This opens a terminal."),
     frozenset({"super", "r"}): (Tier.R2, "This opens a box that runs programs."),
-    frozenset({"alt", "f2"}): (Tier.R2, "This opens a box that runs programs."),
+    frozenset({"alt", "F2"}): (Tier.R2, "This opens a box that runs programs."),
     frozenset({"super", "l"}): (Tier.R3, "This locks the screen."),
 }
-_SAME_KEY = {
-    "control": "ctrl",
-    "del": "delete",
-    "win": "super",
-    "meta": "super",
-    "cmd": "super",
-    "command": "super",
-    "option": "alt",
-}
+_MODIFIERS = {"Control": "ctrl", "Shift": "shift", "Alt": "alt", "Super": "super"}
 
 
 def tier_of(action: Action, shot: Screenshot) -> tuple[Tier, str]:
@@ -91,7 +87,7 @@ def tier_of(action: Action, shot: Screenshot) -> tuple[Tier, str]:
         case Hotkey(keys):
             return _keys(keys, shot)
         case Press(key):
-            return _keys((key,), shot)
+            return _keys((key,), shot, held=True)
         case Type(text):
             return _typing(text, shot)
         case Terminal(command):
@@ -117,13 +113,36 @@ def _pointer(action: Action, shot: Screenshot) -> tuple[Tier, str]:
     return Tier.R1, "This can be undone."
 
 
-def _keys(keys: tuple[str, ...], shot: Screenshot) -> tuple[Tier, str]:
-    names = frozenset(_SAME_KEY.get(k.lower(), k.lower()) for k in keys)
-    for chord, verdict in _RISKY_CHORDS.items():
-        if chord <= names:
+def _keys(keys: tuple[str, ...], shot: Screenshot, held: bool = False) -> tuple[Tier, str]:
+    try:
+        names = frozenset(_plain(name) for name in chord(keys))
+    except InputError:
+        return Tier.R1, "There is no such key, so nothing will be pressed."
+    for risky, verdict in _RISKY_CHORDS.items():
+        if risky <= names:
             return verdict
-    if names & _ENTER and TERMINAL_WINDOW.search(shot.window):
+    if held and names & _HOLDS:
+        return Tier.R2, "A held key changes what every further key does."
+    if names & _ENTER or names in _ENTER_CHORDS:
+        return _enter(shot)
+    if SENSITIVE_WINDOW.search(shot.window):
+        return Tier.R2, f'"{shot.window}" is a window with settings or secrets.'
+    return Tier.R1, "This can be undone."
+
+
+def _plain(keysym: str) -> str:
+    """Left and right modifiers are one; other keys keep their X name."""
+    return _MODIFIERS.get(keysym.removesuffix("_L").removesuffix("_R"), keysym)
+
+
+def _enter(shot: Screenshot) -> tuple[Tier, str]:
+    """Enter does what the window is about."""
+    if TERMINAL_WINDOW.search(shot.window):
         return Tier.R3, "Enter in a terminal window runs what stands there."
+    if CRITICAL.search(shot.window):
+        return Tier.R4, f'Enter confirms "{shot.window}".'
+    if CONSEQUENTIAL.search(shot.window):
+        return Tier.R3, f'Enter confirms "{shot.window}".'
     if SENSITIVE_WINDOW.search(shot.window):
         return Tier.R2, f'"{shot.window}" is a window with settings or secrets.'
     return Tier.R1, "This can be undone."
@@ -135,6 +154,8 @@ def _typing(text: str, shot: Screenshot) -> tuple[Tier, str]:
             return Tier.R2, "This types into a terminal window."
         tier, reason = max((shell.tier_of(line) for line in text.split("\n") if line.strip()), default=(Tier.R3, ""))
         return max(tier, Tier.R3), reason or "Enter in a terminal window runs what stands there."
+    if "\n" in text:
+        return _enter(shot)
     if SENSITIVE_WINDOW.search(shot.window):
         return Tier.R2, f'"{shot.window}" is a window with settings or secrets.'
     return Tier.R1, "This can be undone."

@@ -12,6 +12,8 @@ Not covered: what a program does with a file that it is allowed to read; aliases
 from __future__ import annotations
 
 import json
+import posixpath
+import re
 import sys
 from functools import cache
 from pathlib import PurePosixPath
@@ -30,28 +32,25 @@ READ_ONLY: dict[str, frozenset[str]] = {
     "cksum": frozenset(),
     "cmp": frozenset(),
     "cut": frozenset(),
-    "date": frozenset({"-s", "--set"}),
+    "date": frozenset({"s", "--set"}),
     "df": frozenset(),
-    "diff": frozenset({"--output"}),
+    "diff": frozenset({"--output", "--from-file", "--to-file"}),
     "dirname": frozenset(),
     "du": frozenset(),
     "echo": frozenset(),
-    "file": frozenset({"-C", "--compile"}),
-    "free": frozenset(),
-    "grep": frozenset(),
+    "grep": frozenset({"r", "R", "f", "--recursive", "--dereference-recursive", "--directories", "--file", "d"}),
     "head": frozenset(),
     "id": frozenset(),
     "ls": frozenset(),
     "md5sum": frozenset(),
     "nproc": frozenset(),
-    "printf": frozenset(),
     "pwd": frozenset(),
     "readlink": frozenset(),
     "realpath": frozenset(),
     "sha256sum": frozenset(),
     "stat": frozenset(),
     "tac": frozenset(),
-    "tail": frozenset({"-f", "-F", "--follow"}),
+    "tail": frozenset({"f", "F", "--follow", "--retry"}),
     "tr": frozenset(),
     "true": frozenset(),
     "uname": frozenset(),
@@ -61,20 +60,20 @@ READ_ONLY: dict[str, frozenset[str]] = {
     "whoami": frozenset(),
 }
 SECRET_PLACES = (
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".netrc",
     "shadow",
-    ".pgpass",
-    ".kube",
-    "id_rsa",
+    "id_",
     "environ",
-    ".env",
     "keyrings",
-    ".mozilla",
     "credentials",
-    ".password-store",
+    "password",
+    "secret",
+    "token",
+    "history",
+    "Cookies",
+    "hosts.yml",
+    "kdbx",
+    ".pem",
+    ".key",
 )
 DENIED = frozenset({"mkfs", "shutdown", "reboot", "halt", "poweroff", "wipefs", "shred"})
 CRITICAL = frozenset(
@@ -100,6 +99,31 @@ CRITICAL = frozenset(
         "pkill",
     }
 )
+FILE_TOOLS = frozenset(
+    {
+        "cat",
+        "cd",
+        "cp",
+        "cut",
+        "echo",
+        "grep",
+        "head",
+        "ls",
+        "mkdir",
+        "mv",
+        "pwd",
+        "rm",
+        "rmdir",
+        "sort",
+        "tail",
+        "touch",
+        "tr",
+        "uniq",
+        "wc",
+    }
+)
+_WORDS = frozenset({"word", "string", "raw_string", "concatenation"})
+_OUTWARD = frozenset({"command_substitution", "process_substitution", "simple_expansion", "expansion", "subshell"})
 WHOLE = frozenset({"", "~", "$HOME", "/home", "/etc", "/usr", "/var"})
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh"})
 _PLAIN = frozenset(
@@ -150,6 +174,28 @@ def classify(command: str) -> Verdict:
     return _plain_command(commands[0])
 
 
+def stays_inside(command: str) -> bool:
+    """Whether a command can only touch files under the folder it runs in, as far as its words tell.
+
+    For a virtual screen's throw-away home: plain file tools with relative names; pipes, lists and redirections are
+    fine, substitutions, interpreters, absolute or outward paths are not.
+    """
+    root = _parser().parse(command.encode("utf-8", "surrogatepass")).root_node
+    if root.has_error or any(node.type in _OUTWARD for node in _walk(root)):
+        return False
+    nodes = [node for node in _walk(root) if node.type == "command"]
+    programs = [_words(node)[0] for node in nodes]
+    words = [w for node in _walk(root) if node.type in _WORDS for w in [(node.text or b"").decode("utf-8", "replace")]]
+    names = [word.strip("\"'") for word in words]
+    return (
+        bool(nodes)
+        and all(p in FILE_TOOLS for p in programs)
+        and not any(
+            name.startswith(("/", "~", "-exec", "-delete")) or ".." in name.split("/") or "=/" in name for name in names
+        )
+    )
+
+
 def tier_of(command: str) -> tuple[Tier, str]:
     """The tier and reason alone, for the risk table."""
     verdict = classify(command)
@@ -161,12 +207,42 @@ def _plain_command(words: list[str]) -> Verdict:
     if program not in READ_ONLY:
         return _verdict("ask", Tier.R3, f"{program} is not on the list of programs that only read.")
     for argument in arguments:
-        name = argument.split("=", 1)[0]
-        if name in READ_ONLY[program]:
-            return _verdict("ask", Tier.R3, f"{program} {name} does more than read.")
-        if any(place in argument for place in SECRET_PLACES) or argument.startswith(("/proc", "/dev")):
-            return _verdict("ask", Tier.R2, f"{argument} may hold something secret.")
+        if (option := _does_more(argument, READ_ONLY[program])) is not None:
+            return _verdict("ask", Tier.R3, f"{program} {option} does more than read.")
+        if program == "date" and argument[:1] not in ("-", "+"):
+            return _verdict("ask", Tier.R3, "date with a time sets the clock.")
+        if program != "echo" and (reason := _may_be_secret(program, argument)):
+            return _verdict("ask", Tier.R2, reason)
     return _verdict("allow", Tier.R1, f"{program} only reads.")
+
+
+def _does_more(argument: str, options: frozenset[str]) -> str | None:
+    """The option in `argument` that makes a program do more than read: whole, shortened, or in a cluster."""
+    name = argument.split("=", 1)[0]
+    if name.startswith("--") and len(name) > 2:
+        return name if any(option.startswith(name) for option in options) else None
+    if name.startswith("-"):
+        return next((f"-{letter}" for letter in name[1:] if letter in options), None)
+    return None
+
+
+def _may_be_secret(program: str, argument: str) -> str:
+    """Why a word may name something that is not for everybody; empty if nothing speaks for it."""
+    path = posixpath.normpath(re.sub("/+", "/", argument.split("=", 1)[-1]))
+    parts = path.split("/")
+    if path.startswith(("/proc", "/dev", "/sys", "/root", "/etc/ssl")) or (".." in parts and argument.startswith("/")):
+        return f"{argument} may hold something secret."
+    if any(part.startswith(".") and part not in (".", "..") for part in parts):
+        return f"{argument} is hidden and may hold something secret."
+    if any(place in argument for place in SECRET_PLACES) or parts.count("..") > 2:
+        return f"{argument} may hold something secret."
+    if argument.startswith("~") and not argument.startswith("~/") and argument != "~":
+        return f"{argument} is somebody else's folder."
+    if program not in ("ls", "du", "wc") and any(sign in argument for sign in "*?[{"):
+        return f"{argument} may stand for files that hold something secret."
+    if any(sign in argument for sign in "*?[{") and ("/" in argument or argument.startswith(".")):
+        return f"{argument} may stand for files that hold something secret."
+    return ""
 
 
 def _denied(words: list[str]) -> str | None:

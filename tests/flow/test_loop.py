@@ -19,7 +19,7 @@ from agent_core.models.scripted import Scripted
 from agent_core.protocols import Ask, Recorder
 from agent_core.safety import approvers
 from agent_core.safety.policy import Policy
-from agent_core.step import Box, Run, Screenshot, Status, Turn, Verdict
+from agent_core.step import Box, Outcome, Run, Screenshot, Status, Turn, Verdict
 from agent_core.traces.reads import Traces
 from agent_core.traces.store import NoTrace, TraceStore
 from training.sandboxes.pretend import Form, PretendDesktop, Widget, moved
@@ -125,6 +125,34 @@ def test_the_first_failure_drops_the_rest_of_the_reply() -> None:
     assert "It failed" in turns[1].prompt.messages[-1].text
 
 
+class Opening(PretendDesktop):
+    """A desktop on which a click opens another window, or moves what comes next."""
+
+    def do(self, action: Action, shot: Screenshot, stop: Event) -> Outcome:
+        outcome = super().do(action, shot, stop)
+        if isinstance(action, Click):
+            self.form.title = "Terminal"
+        return outcome
+
+
+def test_the_rest_of_a_reply_is_dropped_when_its_first_action_opened_another_window() -> None:
+    desktop = Opening(form())
+    turns = go(desktop, [say(Click(centre("Name")), Type("rm -rf ~\n")), say(Finished())])
+    assert [type(action) for action in desktop.done] == [Click]
+    assert "the rest was not done" in turns[1].prompt.messages[-1].text
+
+
+def test_keys_that_a_person_allowed_do_not_go_to_another_window() -> None:
+    desktop = PretendDesktop(form())
+
+    def slow(ask: Ask) -> Future[Verdict]:
+        desktop.form.title = "Another window"
+        return allow(ask)
+
+    go(desktop, [say(Hotkey(("alt", "f4"))), say(Finished())], approve=slow)
+    assert desktop.done == []
+
+
 def test_do_this_instead_reaches_the_model() -> None:
     def instead(ask: Ask) -> Future[Verdict]:
         return settled(replace(ask.verdict, decision="deny", who="person", instead="Press Save."))
@@ -190,7 +218,7 @@ def test_stop_drops_what_was_not_done_and_lets_go() -> None:
         Timer(0.1, stop.set).start()
         return Future()
 
-    turns = go(desktop, [say(Press("ctrl"), Click(centre("Delete account")))], stop=stop, approve=ask)
+    turns = go(desktop, [say(Press("shift"), Click(centre("Delete account")))], stop=stop, approve=ask)
     assert turns[-1].status is Status.STOPPED
     assert [type(a) for a in desktop.done] == [Press]
     assert desktop.held == set()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from Xlib import XK
 
+from agent_core import keys
 from agent_core.errors import InputError
-from agent_core.operators import keys
 from agent_core.operators.keyboard import keysym
 
 SPELLINGS = {

@@ -42,6 +42,18 @@ def screen(text: str = "", kind: ElementKind = "button", window: str = "Notes") 
         (Hotkey(("shift", "del")), screen(), Tier.R4),
         (Hotkey(("enter",)), screen(window="root@host: ~"), Tier.R3),
         (Press("Return"), screen(window="xterm"), Tier.R3),
+        (Hotkey(("ctrl", "m")), screen(window="xterm"), Tier.R3),
+        (Hotkey(("ctrl+j",)), screen(window="xterm"), Tier.R3),
+        (Hotkey(("ctrl_l+q",)), screen(), Tier.R3),
+        (Hotkey(("leftctrl", "w")), screen(), Tier.R3),
+        (Hotkey(("super_l+r",)), screen(), Tier.R2),
+        (Hotkey(("lalt", "F4")), screen(), Tier.R3),
+        (Hotkey(("enter",)), screen(window="Confirm delete"), Tier.R3),
+        (Hotkey(("enter",)), screen(window="Empty trash?"), Tier.R4),
+        (Type("yes\n"), screen(window="Send invoice"), Tier.R3),
+        (Press("alt"), screen(), Tier.R2),
+        (Press("shift"), screen(), Tier.R1),
+        (Hotkey(("no such key",)), screen(), Tier.R1),
         (Type("hello\n"), screen(), Tier.R1),
         (Type("ls"), screen(window="Terminal"), Tier.R2),
         (Type("ls\n"), screen(window="Terminal"), Tier.R3),
@@ -63,6 +75,30 @@ def test_modes() -> None:
     assert Policy("watch").decide(Wait(), harmless, "").decision == "allow"
     assert Policy("sandbox").decide(MIDDLE, risky, "").decision == "allow"
     assert Policy("sandbox").decide(Terminal("rm -rf /"), risky, "").decision == "deny"
+
+
+@pytest.mark.parametrize(
+    ("command", "decision"),
+    [
+        ("mkdir Reports", "allow"),
+        ('echo "a line" >> notes.txt', "allow"),
+        ("ls Menus | wc -l > count.txt", "allow"),
+        ("mv a.txt Books/", "allow"),
+        ("rm a.txt", "allow"),
+        ("rm -rf /home/anna", "deny"),
+        ("rm -rf ${HOME}", "deny"),
+        ("rm -r ../x", "deny"),
+        ("cat ~/x", "deny"),
+        ("bash -c 'rm x'", "deny"),
+        ("sudo rm x", "deny"),
+        ("find . -delete", "deny"),
+        ("echo x > /etc/passwd", "deny"),
+        ("echo $(id)", "deny"),
+        ("curl x", "deny"),
+    ],
+)
+def test_on_a_virtual_screen_commands_stay_in_their_folder(command: str, decision: str) -> None:
+    assert Policy("sandbox").decide(Terminal(command), screen(), "").decision == decision
 
 
 def test_a_grant_reaches_its_kind_and_tier_only() -> None:
@@ -139,6 +175,27 @@ def test_commands_that_only_read_pass(command: str) -> None:
         "f(){ ls; }; f",
         "ls \x00",
         "git push",
+        "printf -v 'a[$(id)]' x",
+        "printf x",
+        "cat ~/.s*/id*",
+        "cat ~/.{ssh,x}/config",
+        "cat /etc/shad?w",
+        "cat //dev/sda",
+        "cat /./dev/sda",
+        "head /tmp/../dev/sda",
+        "diff --from-file=/dev/sda x",
+        "cat ../../../../proc/1/cmdline",
+        "grep -r . ~",
+        "grep -nR password x",
+        "cat ~/.bash_history",
+        "ls ~root",
+        "date -s2020-01-01",
+        "date -us 10:00",
+        "date --se=10:00",
+        "date 010100002020",
+        "tail -fn1 a",
+        "tail -0f a",
+        "tail --fol a",
     ],
 )
 def test_everything_else_is_asked(command: str) -> None:
