@@ -72,7 +72,7 @@ class MiniWob:
 
     name = "miniwob"
     evaluated: tuple[str, ...] = EVALUATED
-    episodes = 20
+    episodes = 10
 
     def __init__(self, reader: Reader | None = None, dialect: Dialect | None = None, scale: float = SCALE) -> None:
         self._reader = reader
