@@ -4,7 +4,8 @@
                                 [--approve ask|deny|all] [--json] [--replay PAGE.html]
 
 With --json one JSON line per turn on standard output; the last line has `status`. Exit 0 only if the task finished,
-1 if it did not, 2 if it could not be started. --approve ask asks on the terminal; without a terminal it denies.
+1 if it did not, 2 if it could not be started or model, screen or disk broke down. --approve ask asks on the
+terminal; without a terminal it denies.
 """
 
 from __future__ import annotations
@@ -113,32 +114,32 @@ def run(args: argparse.Namespace, stop: Event) -> int:
             mode=policy.mode,
             operator=hands.name,
         )
-        turns, status = follow(one, parts, stop, args.json)
+        turns, status, broke = follow(one, parts, stop, args.json)
     if args.replay and turns:
         try:
             print(f"replay page: {replay_of(one, turns, status, args.replay)}", file=sys.stderr)
         except DeskhandError as error:
             print(error, file=sys.stderr)
-    return 0 if status is Status.FINISHED else 1
+    return 2 if broke else 0 if status is Status.FINISHED else 1
 
 
-def follow(one: Run, parts: loop.Parts, stop: Event, as_json: bool) -> tuple[list[Turn], Status]:
-    """Runs the task and prints each turn as it ends. A failure in the middle is told and ends the run as failed."""
+def follow(one: Run, parts: loop.Parts, stop: Event, as_json: bool) -> tuple[list[Turn], Status, bool]:
+    """Runs the task and prints each turn as it ends. The last value tells whether model, screen or disk broke down."""
     turns: list[Turn] = []
-    status, text = Status.FAILED, ""
+    status, text, broke = Status.FAILED, "", False
     try:
         for turn in loop.run_task(one, parts, stop):
             turns.append(turn)
             status, text = turn.status, loop.ending(turn)
             print(json.dumps(turn_json(turn)) if as_json else turn_words(turn), flush=True)
     except DeskhandError as error:
-        status, text = Status.FAILED, str(error)
+        status, text, broke = Status.FAILED, str(error), True
         print(error, file=sys.stderr)
     if as_json:
         print(json.dumps({"run": one.id, "status": status.value, "text": text}), flush=True)
-    elif status is not Status.FAILED:
+    elif not broke:
         print(text, flush=True)
-    return turns, status
+    return turns, status, broke
 
 
 def make_operator(args: argparse.Namespace, wanted: settings.Settings) -> Operator:

@@ -16,7 +16,7 @@ from training import rollouts, sft
 
 
 def train(data: Path, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    options = ["--batch-tokens", "700", "--epochs", "1", "--warmup", "1", "--threads", "1", "--held-back", "0.2"]
+    options = ["--batch-tokens", "450", "--epochs", "1", "--warmup", "1", "--threads", "1", "--held-back", "0.2"]
     command = [sys.executable, "-m", "training.sft", "--data", str(data), "--out", str(out), *options, *more]
     return subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, "HF_HUB_OFFLINE": "1"}
