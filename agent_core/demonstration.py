@@ -47,7 +47,7 @@ MAX_STEPS = 15
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program that can be shown: what a task calls it, how it is started, what its window's title contains."""
+    """What a task says that needs it, how it is started (nothing to start: empty), what its window's title contains."""
 
     words: str
     argv: tuple[str, ...]
@@ -55,13 +55,9 @@ class Program:
 
 
 PROGRAMS = (
-    Program(
-        r"calculat|galculator|comput|\badd\b|multipl|divide|subtract|\bsum\b|\d\s*[-+*/x]\s*\d",
-        ("galculator",),
-        "galculator",
-    ),
+    Program(r"terminal|command|shell|console|\bbash\b", (), ""),  # the agent has a terminal of its own
+    Program(r"calculat|galculator|multipl|divide|subtract|\d\s*[-+*/x]\s*\d|add \d", ("galculator",), "galculator"),
     Program(r"folder|file manager|pcmanfm|rename|directory", ("pcmanfm", "."), "home"),
-    Program(r"terminal|command|shell|xterm", ("xterm",), "xterm"),
     Program(r"", ("mousepad", FILE), FILE),
 )
 
@@ -110,7 +106,7 @@ def show(task: str, out: Path | None) -> int:
     page = out or paths.home() / "replays" / f"{time.strftime('%Y%m%d-%H%M%S')}.html"
     page.parent.mkdir(parents=True, exist_ok=True)
     print(loop.ending(turns[-1]))
-    if program.argv[-1] == FILE:
+    if FILE in program.argv:
         print(f"{FILE} now holds: {text!r}")
     print(f"Replay page: {replay_of(run, turns, status, page, loop.ending(turns[-1]))}")
     done = status is Status.FINISHED and (task != TASK or text == TEXT)
@@ -128,8 +124,9 @@ def perform(run: Run, program: Program, desktop: VirtualDesktop, speaks: str, br
     os.environ.pop("WAYLAND_DISPLAY", None)
     os.environ.pop("XDG_SESSION_TYPE", None)
     (desktop.home / FILE).write_text("", encoding="utf-8")
-    desktop.start(program.argv)
-    desktop.wait_window(program.title)
+    if program.argv:
+        desktop.start(program.argv)
+        desktop.wait_window(program.title)
     turns = []
     with ExitStack() as opened:
         hands = DesktopOperator(settle_seconds=1.0, terminal=TerminalSession(desktop.home, env=desktop.environment))

@@ -33,10 +33,10 @@ def main() -> None:
     ui = replace(chosen.ui, theme="light", language="en")
     settings.save(replace(chosen, ui=ui, privacy=settings.PrivacySettings("yes")))
     with VirtualDesktop(1280, 800, maximized=False) as desktop:
-        file = desktop.home / "notes.txt"
+        file = desktop.home / "meeting.txt"
         file.write_text("", encoding="utf-8")
         desktop.start(["mousepad", str(file)])
-        title = desktop.wait_window("notes.txt")
+        title = desktop.wait_window("meeting.txt")
         on_it = {**os.environ, "DISPLAY": desktop.display}
         move = ["xdotool", "search", "--name", title, "windowsize", "740", "560", "windowmove", "30", "60"]
         subprocess.run(move, env=on_it, check=True)

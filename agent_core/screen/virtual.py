@@ -56,6 +56,9 @@ gtk-cursor-blink=false
 gtk-enable-animations=false
 """
 
+# The editor's title names the file alone: the path of a throw-away home means nothing to anybody.
+_KEYFILE = "[org/xfce/mousepad/preferences/window]\npath-in-title=false\n"
+
 
 class VirtualDesktop:
     """An X server of `width` x `height` pixels with a window manager and an empty home folder.
@@ -178,10 +181,18 @@ class VirtualDesktop:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _make_home(self) -> None:
-        for name in (".config/gtk-3.0", ".config/openbox", ".cache", ".local/share", ".run"):
+        for name in (
+            ".config/gtk-3.0",
+            ".config/glib-2.0/settings",
+            ".config/openbox",
+            ".cache",
+            ".local/share",
+            ".run",
+        ):
             (self.home / name).mkdir(parents=True, exist_ok=True)  # a program that is ending may still write there
         (self.home / ".run").chmod(0o700)
         (self.home / ".config/gtk-3.0/settings.ini").write_text(_GTK3, encoding="utf-8")
+        (self.home / ".config/glib-2.0/settings/keyfile").write_text(_KEYFILE, encoding="utf-8")
         (self.home / ".gtkrc-2.0").write_text('gtk-font-name="DejaVu Sans 11"\ngtk-cursor-blink=0\n', encoding="utf-8")
 
     def _start_server(self) -> subprocess.Popen[bytes]:

@@ -12,7 +12,6 @@ from agent_core.step import Screenshot
 from training.tasks.desk_task import DeskTask, Move, Stage, Values, in_window, keys
 from training.tasks.desk_words import sentence, sentences, text_files
 
-_SETTINGS = "[org/xfce/mousepad/preferences/window]\npath-in-title=false\n"
 _SAVE = "ctrl s"
 
 
@@ -28,7 +27,6 @@ def _draw_empty(rng: Random) -> Values:
 
 
 def _open(stage: Stage, values: Values) -> None:
-    stage.put(".config/glib-2.0/settings/keyfile", _SETTINGS)
     stage.put(values["file"], values["old"])
     stage.start(["mousepad", values["file"]], f"{values['file']} - Mousepad")
 
