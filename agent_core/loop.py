@@ -96,6 +96,12 @@ def ending(turn: Turn) -> str:
             return turn.notes[-1] if turn.notes else "The run ended without an answer."
 
 
+def same_place(action: Action, before: Screenshot, now: Screenshot) -> bool:
+    """Whether what an action was decided on is still there: the same window and, where it points, the same patch."""
+    at = target_of(action)
+    return before.window == now.window and (at is None or patch_equal(before, now, at, PATCH_RADIUS))
+
+
 def run_task(run: Run, parts: Parts, stop: Event) -> Generator[Turn, None, None]:
     """Runs one task to its end and yields each turn when it is over; the last one has a status other than RUNNING.
 
@@ -187,9 +193,7 @@ class _Running:
         """
         if self.stop.is_set() or isinstance(action, Finished | CallUser | Wait | Terminal):
             return True
-        fresh = self.parts.operator.look()
-        at = target_of(action)
-        if fresh.window == shot.window and (at is None or patch_equal(shot, fresh, at, PATCH_RADIUS)):
+        if same_place(action, shot, self.parts.operator.look()):
             return True
         self.notes.append("The screen changed after the first action, so the rest was not done. Look again.")
         return False
@@ -221,8 +225,7 @@ class _Running:
         """Touches the machine. The stale check and the stop come immediately before."""
         if step.verdict.waited_ms > 0 and not isinstance(step.action, Terminal):
             fresh = self.look()
-            at = target_of(step.action)
-            if fresh.window != shot.window or (at is not None and not patch_equal(shot, fresh, at, PATCH_RADIUS)):
+            if not same_place(step.action, shot, fresh):
                 note = "The place changed while you waited for the user. Nothing was done. Look again."
                 self.notes.append(note)
                 return self.done(step, Outcome(ok=False, text=note), fresh), fresh, Status.RUNNING

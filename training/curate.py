@@ -18,6 +18,11 @@ from agent_core.traces.reads import Traces
 LESSONS = "lessons.jsonl"
 
 
+def is_solved(reward: float | None) -> bool:
+    """Only the whole reward counts: half of the boxes ticked is not the task. None, a failed sandbox, is not solved."""
+    return reward is not None and reward >= 1
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One turn. `group` is "suite/task", `run` the run or episode that it is split by."""
@@ -74,7 +79,7 @@ def _distinct(rows: Sequence[Row]) -> list[Row]:
 def solved_rows(folder: Path) -> list[Row]:
     """The rows of the runs that a verifier gave the whole reward."""
     traces = Traces(folder / "traces.db", folder / "images")
-    scores = {run: label for run, label in traces.scores().items() if (label.score or 0) >= 1}
+    scores = {run: label for run, label in traces.scores().items() if is_solved(label.score)}
     rows = []
     for row in traces.training_rows():
         label = scores.get(row.run)

@@ -21,6 +21,7 @@ from agent_core.errors import DeskhandError
 from agent_core.protocols import Model, Recorder
 from agent_core.screen.elements import ElementReader
 from agent_core.traces.store import NoTrace, TraceStore
+from training.curate import is_solved
 from training.rollouts import Rollout, run_episode
 from training.runs import write_json
 from training.serving import served
@@ -74,7 +75,7 @@ def evaluate(args: Args, split: Split) -> dict[str, Any]:
                 if one is None:
                     continue
                 rollouts.setdefault(task, []).append(one)
-                mark = "solved" if solved(one) else "failed"
+                mark = "solved" if is_solved(one.reward) else "failed"
                 print(f"{task} {n}: {mark} in {len(one.turns)} turns, {one.seconds:.1f} s  {one.text[:80]}", flush=True)
     finally:
         model.close()
@@ -106,15 +107,10 @@ def attempt(
     return None
 
 
-def solved(rollout: Rollout) -> bool:
-    """Only the whole reward counts: half of the boxes ticked is not the task."""
-    return rollout.reward is not None and rollout.reward >= 1
-
-
 def summary(args: Args, rollouts: dict[str, list[Rollout]]) -> dict[str, Any]:
     """The figures of all rollouts."""
     every = [r for of_task in rollouts.values() for r in of_task]
-    wins = sum(map(solved, every))
+    wins = sum(is_solved(r.reward) for r in every)
     turns = [t for r in every for t in r.turns]
     parts = {
         "capture": [t.screenshot.capture_ms / 1000 for t in turns],
@@ -130,7 +126,7 @@ def summary(args: Args, rollouts: dict[str, list[Rollout]]) -> dict[str, Any]:
         "success": wins / len(every) if every else math.nan,
         "ci95": wilson(wins, len(every)),
         "tasks": {
-            task: {"success": sum(map(solved, of_task)) / len(of_task), "n": len(of_task)}
+            task: {"success": sum(is_solved(r.reward) for r in of_task) / len(of_task), "n": len(of_task)}
             for task, of_task in rollouts.items()
         },
         "seconds_per_step": {

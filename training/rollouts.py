@@ -27,7 +27,7 @@ from agent_core.screen.elements import ElementReader
 from agent_core.step import Prompt, Reply, Run, Status, Turn
 from agent_core.traces.reads import Traces
 from agent_core.traces.store import TraceStore
-from training.curate import LESSONS, Row
+from training.curate import LESSONS, Row, is_solved
 from training.serving import served
 from training.tasks import SUITES, suite
 from training.tasks.task import Episode, Suite, seed_of
@@ -172,7 +172,7 @@ def record(args: Args) -> int:
                 store.label(result.run.id, None, "score", result.reward, name, "verifier")
             if mixed is not None:
                 keep_lessons(folder, mixed.lessons, name)
-            good = result.reward is not None and result.reward >= 1
+            good = is_solved(result.reward)
             solved += good
             why = "" if good else f" | {result.text}"
             print(
