@@ -29,6 +29,14 @@ class Stopped(DeskhandError):
     """The person pressed Stop. Carries no fault."""
 
 
+class TakenOver(DeskhandError):
+    """The person took the mouse while the agent was at work. Carries no fault."""
+
+
+class SecretError(DeskhandError):
+    """A stored secret that an action names cannot be had (no such name, no keyring)."""
+
+
 class StoreError(DeskhandError):
     """Traces or audit cannot be written or read (disk full, read-only, damaged database)."""
 

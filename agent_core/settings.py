@@ -51,6 +51,20 @@ class SafetySettings:
         choices=("ask_all", "ask_risky", "watch"),
     )
     approval_seconds: int = setting(120, "An approval not answered in this time is denied.", low=5, high=3600)
+    grant_minutes: int = setting(
+        10, "How long an allowance for a kind of action lasts at most, in minutes; it ends with the run.", low=1, high=240
+    )
+    jail: bool = setting(
+        True,
+        "Run terminal commands in a jail where bubblewrap is installed: no network, the system read-only, "
+        "only the task's folder can be changed.",
+    )
+    pause_on_mouse: bool = setting(True, "Pause the run when you move the mouse yourself.")
+    only_real_input: bool = setting(
+        True,
+        "Take answers to approvals from real devices only, where the computer has any. "
+        "Switch it off when you work through a remote desktop.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,8 @@ class RunSettings:
     settle_seconds: float = setting(
         1.5, "How long to wait for the screen to come to rest after an action.", low=0, high=30
     )
+    actions_per_minute: int = setting(90, "Most actions in one minute; more are held back.", low=1, high=600)
+    folder: str = setting("", "The task's folder, where terminal commands start; empty for your home folder.")
     terminal_seconds: float = setting(60.0, "Longest time of one terminal command; then it is ended.", low=1, high=3600)
     monitor: int = setting(1, "Which monitor is used, from 1.", low=1, high=16)
 
@@ -76,6 +92,14 @@ class PrivacySettings:
         "unasked",
         "Keep runs on this computer for replay and training: not asked yet, yes, or no.",
         choices=("unasked", "yes", "no"),
+    )
+    keep_days: int = setting(90, "Kept runs older than so many days are deleted; 0 keeps them.", low=0, high=3650)
+    keep_megabytes: int = setting(
+        2000, "When kept runs take more than so many megabytes, the oldest are deleted; 0 sets no limit.", low=0
+    )
+    never_keep: str = setting(
+        "keepass, bitwarden, 1password, keyring, bank",
+        "Windows of which nothing is kept: words of their titles, separated by commas.",
     )
 
 

@@ -163,9 +163,13 @@ Decision = Literal["allow", "deny", "ask"]
 class Verdict:
     """The word on one action. "ask" never reaches the operator: an approver turns it into allow or deny.
 
-    `who` is "policy", "person", "grant", "option" (the command line) or "nobody" (no approver, timeout, crash).
-    `instead` is what the person wrote to do instead; it goes to the model and makes the decision a deny. `waited_ms`
-    is the person's time.
+    `who` is "policy", "task" (the request itself named the act), "person", "grant", "option" (the command line) or
+    "nobody" (no approver, timeout, crash). `instead` is what the person wrote to do instead; it goes to the model and
+    makes the decision a deny. `waited_ms` is the person's time.
+
+    `warning` is a sentence about text on the screen that seems to give orders, for the person who is asked; empty
+    without one. `confirm` is what the person has to type to allow a critical act; empty where a plain yes will do.
+    `resource` says in words what a grant would cover besides the kind of action (a window, a program and folder).
     """
 
     decision: Decision
@@ -174,6 +178,9 @@ class Verdict:
     who: str = "policy"
     instead: str = ""
     waited_ms: float = 0.0
+    warning: str = ""
+    confirm: str = ""
+    resource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
