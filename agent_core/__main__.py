@@ -1,11 +1,12 @@
 """Runs one task without a window.
 
     python -m agent_core "TASK" [--operator desktop|terminal|browser|dry_run] [--model NAME]
-                                [--approve ask|deny|all] [--json] [--replay PAGE.html]
+                                [--approve ask|deny|all] [--mode ask_all|ask_risky|watch] [--json] [--replay PAGE.html]
 
 With --json one JSON line per turn on standard output; the last line has `status`. Exit 0 only if the task finished,
 1 if it did not, 2 if it could not be started or model, screen or disk broke down. --approve ask asks on the
-terminal; without a terminal it denies.
+terminal; without a terminal it denies. A mouse that the person moves pauses the run until they press Enter; without a
+terminal it ends the run.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import signal
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
@@ -29,6 +30,7 @@ from agent_core.errors import DeskhandError
 from agent_core.models import manifest as manifests
 from agent_core.models import model
 from agent_core.operators import OPERATORS, operator
+from agent_core.operators.jail import jail_of
 from agent_core.protocols import Approve, Operator, Reader
 from agent_core.safety import approvers
 from agent_core.safety.policy import Mode, Policy
@@ -44,6 +46,10 @@ APPROVERS: dict[str, Approve] = {
 }
 
 
+MODES = ("ask_all", "ask_risky", "watch")
+SEEN = ("desktop", "browser")  # operators whose screens are read whatever the dialect: the gate judges by the elements
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Parses the arguments, runs the task, returns the exit code."""
     parser = argparse.ArgumentParser(
@@ -53,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--operator", default="desktop", help=f"what is acted on: {', '.join(sorted(OPERATORS))}")
     parser.add_argument("--model", default="", help="name of a manifest; the one in the settings if not given")
     parser.add_argument("--approve", default="ask", choices=sorted(APPROVERS), help="who answers what the gate asks")
+    parser.add_argument("--mode", default="", choices=MODES, help="when it asks; as in the settings if not given")
     parser.add_argument("--url", default="", help="the page that the browser operator starts on")
     parser.add_argument("--max-steps", type=int, default=0, help="most actions; the one in the settings if not given")
     parser.add_argument("--json", action="store_true", help="one JSON line per turn")
@@ -79,27 +86,34 @@ def run(args: argparse.Namespace, stop: Event) -> int:
     manifest = manifests.find(args.model or wanted.model.name)
     manifests.check_language(manifest, task)
     speaks = dialect(manifest.dialect)
+    hand_back = approvers.HandBack(stop)
     with ExitStack() as opened:
-        hands = make_operator(args, wanted)
+        hands = make_operator(args, wanted, hand_back)
         opened.callback(hands.close)
+        reader = make_reader() if speaks.needs_elements or args.operator in SEEN else None
         consent = "settings" if wanted.privacy.consent == "yes" else ""
-        recorder = Recorders(AuditLog(), TraceStore() if consent else NoTrace())
+        kept = TraceStore(never_keep=wanted.privacy.never_kept, reader=reader) if consent else NoTrace()
+        recorder = Recorders(AuditLog(), kept)
         opened.callback(recorder.close)
         for notice in recorder.open():
             print(notice, file=sys.stderr)
         brain = model(manifest, wanted.model)
         opened.callback(brain.close)
-        policy = Policy(cast(Mode, wanted.safety.mode))
+        policy = Policy(cast(Mode, args.mode or wanted.safety.mode), folder=str(wanted.run.task_folder))
         parts = loop.Parts(
             operator=hands,
             dialect=speaks,
             model=brain,
             decide=policy.decide,
             recorder=recorder,
-            reader=make_reader() if speaks.needs_elements else None,
+            reader=reader,
             approve=APPROVERS[args.approve],
-            answer=approvers.answer_on_terminal,
-            limits=loop.Limits(args.max_steps or wanted.run.max_steps, wanted.run.max_minutes * 60),
+            answer=approvers.answer_on_terminal if sys.stdin.isatty() else None,
+            caution=policy.note,
+            heard=policy.heard,
+            limits=limits(wanted, args.max_steps),
+            pause=hand_back.paused,
+            taken=hand_back.taken,
         )
         one = Run(
             id=uuid.uuid4().hex,
@@ -110,14 +124,17 @@ def run(args: argparse.Namespace, stop: Event) -> int:
             dialect=speaks.name,
             model=manifest.name,
             model_hash=manifest.sha256,
-            adapter_hash=manifest.adapter_sha256,
+            adapter_hash=manifests.adapter_hash(manifest, wanted.model.adapter),
             mode=policy.mode,
             operator=hands.name,
         )
         turns, status, broke = follow(one, parts, stop, args.json)
     if args.replay and turns:
         try:
-            print(f"replay page: {replay_of(one, turns, status, args.replay)}", file=sys.stderr)
+            print(
+                f"replay page: {replay_of(one, turns, status, args.replay, never_keep=wanted.privacy.never_kept)}",
+                file=sys.stderr,
+            )
         except DeskhandError as error:
             print(error, file=sys.stderr)
     return 2 if broke else 0 if status is Status.FINISHED else 1
@@ -142,15 +159,33 @@ def follow(one: Run, parts: loop.Parts, stop: Event, as_json: bool) -> tuple[lis
     return turns, status, broke
 
 
-def make_operator(args: argparse.Namespace, wanted: settings.Settings) -> Operator:
+def limits(wanted: settings.Settings, max_steps: int) -> loop.Limits:
+    """What the run may use up by the settings; `max_steps` stands in for theirs unless it is 0."""
+    return loop.Limits(
+        steps=max_steps or wanted.run.max_steps,
+        seconds=wanted.run.max_minutes * 60,
+        per_minute=wanted.run.actions_per_minute,
+        approval_seconds=wanted.safety.approval_seconds,
+    )
+
+
+def make_operator(args: argparse.Namespace, wanted: settings.Settings, on_person: Callable[[], None]) -> Operator:
     """The operator of that name with the options it takes. Raises ScreenError, InputError."""
     match args.operator:
         case "desktop":
             from agent_core.operators.terminal import TerminalSession
 
-            shell = TerminalSession(seconds=wanted.run.terminal_seconds)
+            shell = TerminalSession(wanted.run.task_folder, wanted.run.terminal_seconds, jail=jail_of(wanted))
             return operator(
-                "desktop", monitor=wanted.run.monitor, settle_seconds=wanted.run.settle_seconds, terminal=shell
+                "desktop",
+                monitor=wanted.run.monitor,
+                settle_seconds=wanted.run.settle_seconds,
+                terminal=shell,
+                on_person=on_person if wanted.safety.pause_on_mouse else None,
+            )
+        case "terminal":
+            return operator(
+                "terminal", cwd=wanted.run.task_folder, seconds=wanted.run.terminal_seconds, jail=jail_of(wanted)
             )
         case "browser":
             from agent_core.operators.browser import BrowserOperator

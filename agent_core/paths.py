@@ -26,6 +26,10 @@ def images_folder() -> Path:
     return home() / "images"
 
 
+def replays_folder() -> Path:
+    return home() / "replays"
+
+
 def audit_file() -> Path:
     return home() / "audit.db"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Event
 from typing import Protocol
@@ -38,6 +39,10 @@ class Operator(Protocol):
 
     def let_go(self) -> None:
         """Releases every key and button that is still held. Safe to call at any time, twice too."""
+
+    def hands_off(self) -> AbstractContextManager[None]:
+        """While entered the machine is the person's, who is being asked or has paused the run: nothing stays pressed,
+        no input can be made, and what runs in a terminal's background stands still."""
 
     def close(self) -> None:
         """Frees displays, processes and sockets."""
@@ -80,7 +85,7 @@ class Reader(Protocol):
 class Recorder(Protocol):
     """Where a run is written. The step goes in before the mouse moves, the outcome after; nothing is updated.
 
-    `replied` is called for a turn that holds no action; any other turn is kept with its first step.
+    `replied` is called for a turn without a step; any other turn is kept with its first step.
     """
 
     def started(self, run: Run, shot: Screenshot | None) -> None: ...
@@ -90,6 +95,9 @@ class Recorder(Protocol):
     def decided(self, run: Run, turn: Turn, step: Step) -> None: ...
 
     def happened(self, run: Run, step: Step, outcome: Outcome, after: Screenshot | None) -> None: ...
+
+    def labelled(self, run: Run, step: int | None, kind: str, text: str) -> None:
+        """A word on the run, or on its step with that number, that training can read: "take_over"."""
 
     def ended(self, run: Run, status: Status, text: str) -> None: ...
 

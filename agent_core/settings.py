@@ -52,7 +52,10 @@ class SafetySettings:
     )
     approval_seconds: int = setting(120, "An approval not answered in this time is denied.", low=5, high=3600)
     grant_minutes: int = setting(
-        10, "How long an allowance for a kind of action lasts at most, in minutes; it ends with the run.", low=1, high=240
+        10,
+        "How long an allowance for a kind of action lasts at most, in minutes; it ends with the run.",
+        low=1,
+        high=240,
     )
     jail: bool = setting(
         True,
@@ -83,6 +86,11 @@ class RunSettings:
     terminal_seconds: float = setting(60.0, "Longest time of one terminal command; then it is ended.", low=1, high=3600)
     monitor: int = setting(1, "Which monitor is used, from 1.", low=1, high=16)
 
+    @property
+    def task_folder(self) -> Path:
+        """Where terminal commands start."""
+        return Path(self.folder).expanduser() if self.folder else Path.home()
+
 
 @dataclass(frozen=True, slots=True)
 class PrivacySettings:
@@ -101,6 +109,11 @@ class PrivacySettings:
         "keepass, bitwarden, 1password, keyring, bank",
         "Windows of which nothing is kept: words of their titles, separated by commas.",
     )
+
+    @property
+    def never_kept(self) -> tuple[str, ...]:
+        """The words in `never_keep`, without empty ones: those would stand in every title."""
+        return tuple(word.strip() for word in self.never_keep.split(",") if word.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +156,21 @@ def load(path: Path | None = None) -> tuple[Settings, str]:
         )
     except OSError as error:
         return Settings(), f"The settings file {path} cannot be opened ({error.strerror}); the defaults are used."
+
+
+def with_adapter_of_file(settings: Settings, before: Settings | None = None, path: Path | None = None) -> Settings:
+    """The settings with the adapter that the file names now: training may have promoted another since they were read.
+
+    They stay as they are where there is no file or it cannot be read, and where they name another adapter than
+    `before`: then the person has just chosen it.
+    """
+    path = path or paths.settings_file()
+    if not path.is_file() or (before is not None and settings.model.adapter != before.model.adapter):
+        return settings
+    found, problem = load(path)
+    if problem:
+        return settings
+    return dataclasses.replace(settings, model=dataclasses.replace(settings.model, adapter=found.model.adapter))
 
 
 def save(settings: Settings, path: Path | None = None) -> None:

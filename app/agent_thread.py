@@ -2,7 +2,8 @@
 
 One long-lived thread, so that the model stays loaded between runs and every connection is used where it was opened.
 Covered: a run that fails or crashes ends as failed and the thread lives on; approvals are Futures that a stop
-withdraws; what nobody answers is denied. The program's one broad `except` is here.
+withdraws; what nobody answers is denied, by the window that asks or, where that is missing, hangs or has crashed, by
+the loop. The program's one broad `except` is here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Signal
 
@@ -20,8 +21,8 @@ from agent_core.actions import Action
 from agent_core.errors import DeskhandError
 from agent_core.loop import Parts, Progress, ending, run_task
 from agent_core.protocols import Ask
-from agent_core.safety.policy import Policy
-from agent_core.settings import Settings
+from agent_core.safety.policy import Mode, Policy
+from agent_core.settings import SafetySettings, Settings
 from agent_core.step import Run, Screenshot, Status, Verdict
 from app import words
 from app.crash import write_report
@@ -32,10 +33,11 @@ JOIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A task with the settings it is to be run with."""
+    """A task with the settings it is to be run with. `consent` is empty where the run is not to be kept."""
 
     task: str
     settings: Settings
+    consent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,9 @@ class Bench(Protocol):
     def put_away(self) -> None:
         """Closes what belongs to one run."""
 
+    def tidy(self, settings: Settings, line: Line) -> None:
+        """Deletes what has been kept for longer than the person wants."""
+
     def close(self) -> None:
         """Closes everything."""
 
@@ -73,6 +78,7 @@ class Line(Protocol):
     """What the wiring may call back while a run goes on: all of it is made of signals and Futures."""
 
     paused: threading.Event
+    taken: threading.Event
 
     def approve(self, ask: Ask) -> Future[Verdict]: ...
 
@@ -88,6 +94,8 @@ class Line(Protocol):
 
     def own_escapes(self, presses: int) -> None: ...
 
+    def taken_over(self) -> None: ...
+
 
 class Agent(QObject):
     """The thread's handle. Its methods are called in the UI thread, its signals reach it there."""
@@ -100,30 +108,35 @@ class Agent(QObject):
     approval_asked = Signal(object)  # Approval
     called = Signal(object)  # Call
     acts = Signal(object, object)  # Action, Screenshot
+    took_over = Signal()  # the person moved the mouse: the run is paused
     ended = Signal(object)  # Ending
 
     def __init__(
         self, bench: Bench, own_escapes: Callable[[int], None] = lambda presses: None, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.paused = threading.Event()
+        self.paused, self.taken = threading.Event(), threading.Event()
         self._own_escapes = own_escapes
         self._stop = threading.Event()
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job | Settings | None] = queue.SimpleQueue()
         self._bench = bench
         self._fitted: Fitted | None = None
-        self._seconds = 120
+        self._safety = SafetySettings()
+        self._asked: Future[Any] | None = None
         self._thread = threading.Thread(target=self._work, name="agent", daemon=True)
 
     # -- from the UI thread ------------------------------------------------------------------------------------------
 
-    def open(self) -> None:
+    def open(self, settings: Settings) -> None:
+        """Starts the thread, which first deletes old runs."""
+        self._jobs.put(settings)
         self._thread.start()
 
     def start(self, job: Job) -> None:
         """Hands a task in. The caller starts the next one only after `ended`."""
         self._stop.clear()
         self.paused.clear()
+        self.taken.clear()
         self._jobs.put(job)
 
     def stop(self) -> None:
@@ -134,6 +147,12 @@ class Agent(QObject):
             self.paused.set()
         else:
             self.paused.clear()
+
+    def stricter(self, mode: Mode) -> None:
+        """Holds the run under way to a stricter mode from its next action on."""
+        fitted = self._fitted
+        if fitted is not None:
+            fitted.policy.mode = mode
 
     def close(self) -> None:
         """Stops the run and ends the thread; waits for it, but not for ever."""
@@ -146,15 +165,17 @@ class Agent(QObject):
 
     def approve(self, ask: Ask) -> Future[Verdict]:
         answer: Future[Verdict] = Future()
-        policy = self._fitted.policy if self._fitted else None
-        tier = ask.verdict.tier
-        offered = policy is not None and policy.can_grant(tier)
-        grant = (lambda: policy.grant(ask.action, tier)) if policy is not None and offered else None
-        self.approval_asked.emit(Approval(ask, answer, self._seconds, grant))
+        self._asked = answer
+        policy, verdict = self._fitted.policy if self._fitted else None, ask.verdict
+        offered = policy is not None and policy.can_grant(verdict)
+        grant = (lambda: policy.grant(ask.action, verdict)) if policy is not None and offered else None
+        seconds, minutes = self._safety.approval_seconds, self._safety.grant_minutes
+        self.approval_asked.emit(Approval(ask, answer, seconds, grant, minutes))
         return answer
 
     def answer(self, question: str, shot: Screenshot) -> Future[str | None]:
         answer: Future[str | None] = Future()
+        self._asked = answer
         self.called.emit(Call(question, shot, answer))
         return answer
 
@@ -174,20 +195,38 @@ class Agent(QObject):
         if presses:
             self._own_escapes(presses)
 
+    def taken_over(self) -> None:
+        """The person moved the mouse. While they are asked something that is what they are meant to do."""
+        if self._asked is None or self._asked.done():
+            self.paused.set()
+            self.taken.set()
+            self.took_over.emit()
+
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             try:
-                end = self._run(job)
+                end = self._do(job)
             except DeskhandError as error:
                 end = Ending(Status.FAILED, str(error))
             except Exception as error:  # noqa: BLE001 - the top of the thread: a fault of ours ends the run, not the app
                 file = str(write_report(error, "agent"))
                 end = Ending(Status.FAILED, words.say("run.crashed", file=file), file)
-            self.ended.emit(end)
+            if end is not None:
+                self.ended.emit(end)
         self._bench.close()
 
+    def _do(self, job: Job | Settings) -> Ending | None:
+        """Runs a task, or tidies up by some settings, which ends nothing."""
+        if isinstance(job, Settings):
+            self._bench.tidy(job, self)
+            return None
+        end = self._run(job)
+        self._jobs.put(job.settings)
+        return end
+
     def _run(self, job: Job) -> Ending:
-        self._seconds = job.settings.safety.approval_seconds
+        self._safety = job.settings.safety
+        self._asked = None
         end = Ending(Status.STOPPED, words.say("run.stopped_early"))
         try:
             self._fitted = self._bench.fit(job, self)

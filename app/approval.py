@@ -1,9 +1,9 @@
 """The question before a consequential action: exactly what, where, why, and four ways to answer. Deny is the default.
 
-Covered: nothing here allows by the keyboard (Enter and Space included); closing, a timeout and a stop are a deny; text
-from outside is plain text and shows its hidden characters; the buttons stay visible whatever is asked; an allow within
-0.4 s of showing is not taken. Not covered: whether the action is wise (that is the policy's word), and programs that
-send input events of their own to this window.
+Covered: nothing here allows by the keyboard alone (Enter and Space included); what is critical needs its words typed
+first; only a person's own devices answer; closing, a timeout and a stop are a deny; text from outside is plain text and
+shows its hidden characters; the buttons stay visible whatever is asked; an allow within 0.4 s of showing is not taken.
+Not covered: whether the action is wise (that is the policy's word).
 """
 
 from __future__ import annotations
@@ -12,26 +12,31 @@ import time
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from agent_core.actions import Terminal, Type, target_of
+from agent_core.actions import target_of
 from agent_core.protocols import Ask
-from agent_core.step import Tier
-from app import pictures, theme, words
+from agent_core.safety.confirm import same_words
+from app import approval_words, pictures, theme, words
 from app.panel import Panel, on_screen
 from app.question import Approval
-from app.text import exact_field, fit_lines, label, one_line, visible
+from app.raw_input import IDLE
+from app.real_input import RealButton, RealInput
+from app.text import exact_field, fit_lines, fit_window, label, one_line, plain_tip, visible
 
 WIDTH = 460
 EXACT_LINES = 6
+CONFIRM_LINES = 2
 SETTLE_S = 0.4  # a press meant for what was there before the panel
 
 
 class ApprovalPanel(Panel):
     """One question at a time. `ask` shows it; the answer goes into the question's Future and nowhere else."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, idle: frozenset[str] = IDLE) -> None:
+        """`idle` names the devices of a virtual screen that nobody has hands on."""
         super().__init__(parent)
+        self.devices_only = True
         self.setWindowTitle(words.say("approval.title"))
         self.setFixedWidth(WIDTH)
         self._question: Approval | None = None
@@ -40,18 +45,20 @@ class ApprovalPanel(Panel):
         self._tick.setInterval(250)
         self._tick.timeout.connect(self._count_down)
         self._build()
+        self._real = RealInput(self, idle)
+        self._real.refused.connect(self._not_you)
 
     def ask(self, question: Approval) -> None:
         """Shows a question; one that is still open is denied first."""
         self._deny_open(words.say("approval.closed"), "nobody")
         self._question = question
-        self._fill(question.ask)
-        self.grant_button.setVisible(question.grant is not None)
+        self._fill(question)
         self.leave_keyboard()
         self._shown = time.monotonic()
         self._until = self._shown + question.seconds
         self._count_down()
         self._tick.start()
+        self._real.watch(self.devices_only)
         self.show_away_from(on_screen(question.ask.screenshot, target_of(question.ask.action)))
         self.deny_button.setFocus()
 
@@ -74,88 +81,132 @@ class ApprovalPanel(Panel):
         self.heading = label(role="heading")
         self.exact = exact_field("mono")
         self.where = label(role="secondary")
+        self.not_you = label(words.say("only_you"), "refused")
+        self.instead = self._line("approval.instead")
+        self.instead.textChanged.connect(self._name_deny)
+        self.instead.returnPressed.connect(self._instead_entered)
+        self.countdown = label(role="secondary")
+        for part in (self.heading, self.where, self.exact, self._build_warning()):
+            self.rows.addWidget(part)
+        self.rows.addLayout(self._build_reasons())
+        self.rows.addWidget(self._build_confirm())
+        self.rows.addWidget(self.instead)
+        self.rows.addLayout(self._build_buttons())
+        self.rows.addWidget(self.countdown)
+        self.rows.addWidget(self.not_you)  # last: what appears here moves no button
+
+    def _build_warning(self) -> QFrame:
+        self.warning = QFrame()
+        self.warning.setObjectName("warning")
+        rows = QVBoxLayout(self.warning)
+        rows.setContentsMargins(12, theme.GRID, 12, theme.GRID)
+        rows.setSpacing(4)
+        rows.addWidget(label("⚠  " + words.say("approval.warning"), "refused"))
+        self.warning_text = label()
+        rows.addWidget(self.warning_text)
+        return self.warning
+
+    def _build_reasons(self) -> QHBoxLayout:
         self.picture = QLabel()
         self.picture.setFixedSize(pictures.CROP)
         self.picture.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.why = label()
         self.thought = label(role="secondary")
-        self.instead = QLineEdit()
-        self.instead.setPlaceholderText(words.say("approval.instead"))
-        self.instead.setAccessibleName(words.say("approval.instead"))
-        self.instead.setMaxLength(1000)
-        self.instead.textChanged.connect(self._name_deny)
-        self.instead.returnPressed.connect(self._instead_entered)
-        self.types_into(self.instead)
-        self.countdown = label(role="secondary")
-
         reasons = QVBoxLayout()
         reasons.setSpacing(4)
         reasons.addWidget(label(words.say("approval.why"), "secondary"))
         reasons.addWidget(self.why)
         reasons.addWidget(self.thought)
         reasons.addStretch(1)
-        middle = QHBoxLayout()
-        middle.setSpacing(12)
-        middle.addWidget(self.picture)
-        middle.addLayout(reasons, 1)
-        for part in (self.heading, self.where, self.exact):
-            self.rows.addWidget(part)
-        self.rows.addLayout(middle)
-        self.rows.addWidget(self.instead)
-        self.rows.addLayout(self._buttons())
-        self.rows.addWidget(self.countdown)
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        row.addWidget(self.picture)
+        row.addLayout(reasons, 1)
+        return row
 
-    def _buttons(self) -> QHBoxLayout:
-        self.deny_button = _mouse_button("approval.deny", "main")
-        self.grant_button = _mouse_button("approval.allow_run")
-        self.allow_button = _mouse_button("approval.allow")
-        self.deny_button.clicked.connect(self._deny)
-        self.grant_button.clicked.connect(self._allow_for_run)
-        self.allow_button.clicked.connect(self._allow)
+    def _build_confirm(self) -> QWidget:
+        self.confirm_box = QWidget()
+        rows = QVBoxLayout(self.confirm_box)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(4)
+        self.confirm_words = exact_field("mono")
+        self.confirm = self._line("approval.confirm_field")
+        self.confirm.textChanged.connect(self._name_allow)
+        rows.addWidget(label(words.say("approval.confirm")))
+        rows.addWidget(self.confirm_words)
+        rows.addWidget(self.confirm)
+        return self.confirm_box
+
+    def _build_buttons(self) -> QVBoxLayout:
+        self.deny_button = RealButton(words.say("approval.deny"), "main")
+        self.grant_button = RealButton("")
+        self.allow_button = RealButton(words.say("approval.allow"))
+        self.deny_button.pointed.connect(self._deny)
+        self.grant_button.pointed.connect(self._allow_for_run)
+        self.allow_button.pointed.connect(self._allow)
         row = QHBoxLayout()
         row.setSpacing(theme.GRID)
         row.addWidget(self.deny_button)
         row.addStretch(1)
-        row.addWidget(self.grant_button)
         row.addWidget(self.allow_button)
-        return row
+        rows = QVBoxLayout()
+        rows.setSpacing(theme.GRID)
+        rows.addWidget(self.grant_button, 0, Qt.AlignmentFlag.AlignRight)
+        rows.addLayout(row)
+        return rows
 
-    def _fill(self, ask: Ask) -> None:
-        long_text = isinstance(ask.action, Terminal | Type)
-        verb = _verb(ask) if long_text else words.action(ask.action)
-        name = one_line(ask.element.text, 80) if ask.element is not None else ""
-        said = (
-            words.say("approval.wants_on", action=verb, element=name)
-            if name
-            else words.say("approval.wants", action=verb)
-        )
-        self.heading.setText(one_line(said, 160))
-        self.exact.setPlainText(visible(_exact(ask)))
-        self.exact.setVisible(long_text)
-        fit_lines(self.exact, WIDTH - 2 * theme.MARGIN, EXACT_LINES)
+    def _line(self, key: str) -> QLineEdit:
+        """A line that is typed into after a click on it."""
+        made = QLineEdit()
+        made.setPlaceholderText(words.say(key))
+        made.setAccessibleName(words.say(key))
+        made.setMaxLength(1000)
+        made.setAcceptDrops(False)
+        self.types_into(made)
+        return made
+
+    # -- filling ---------------------------------------------------------------------------------------------------
+
+    def _fill(self, question: Approval) -> None:
+        ask = question.ask
+        inside = WIDTH - 2 * theme.MARGIN
+        self.heading.setText(approval_words.heading(ask))
+        self.exact.setPlainText(visible(approval_words.exact(ask)))
+        self.exact.setVisible(bool(approval_words.exact(ask)))
+        fit_lines(self.exact, inside, EXACT_LINES)
         self.where.setText(words.say("approval.where", window=one_line(ask.screenshot.window, 120)))
         self.where.setVisible(bool(ask.screenshot.window))
-        reason = ask.verdict.reason
-        if ask.verdict.tier in (Tier.R0, Tier.R1):  # only the mode asks; the reason alone would read as a riddle
-            reason = words.say("approval.ask_all", reason=reason)
-        self.why.setText(one_line(reason, 240))
-        self.thought.setText(one_line(ask.thought, 160))
+        self.warning_text.setText(one_line(ask.verdict.warning, 220))
+        self.warning.setVisible(bool(ask.verdict.warning))
+        self.why.setText(approval_words.why(ask))
+        self.thought.setText(one_line(ask.thought, 120))
+        self.confirm_words.setPlainText(visible(approval_words.to_type(ask)))
+        fit_lines(self.confirm_words, inside, CONFIRM_LINES)
+        self.confirm_box.setVisible(bool(approval_words.to_type(ask)))
+        self.not_you.hide()
+        self._fill_picture(ask)
+        self.instead.clear()
+        self.confirm.clear()
+        self._name_deny()
+        self._name_allow()
+        self.grant_button.setVisible(question.grant is not None)
+        self._name_grant(approval_words.grant(question))
+
+    def _fill_picture(self, ask: Ask) -> None:
         at = target_of(ask.action)
         self.picture.setVisible(at is not None)
         if at is not None:
             self.picture.setPixmap(pictures.crop(ask.screenshot, at))
-        self.instead.clear()
-        self._name_deny()
 
     # -- answering -------------------------------------------------------------------------------------------------
 
     def _allow(self) -> None:
-        if self._question is not None and self._settled():
+        if self._question is not None and self._settled() and self._confirmed():
             self._question.allow()
             self._gone()
 
     def _allow_for_run(self) -> None:
-        if self._question is not None and self._settled():
+        if self._question is not None and self._settled() and self._confirmed():
             self._question.allow_for_run()
             self._gone()
 
@@ -176,10 +227,21 @@ class ApprovalPanel(Panel):
     def _gone(self) -> None:
         self._question = None
         self._tick.stop()
+        self._real.rest()
         self.hide()
 
     def _settled(self) -> bool:
         return time.monotonic() - self._shown >= SETTLE_S
+
+    def _confirmed(self) -> bool:
+        """Whether nothing has to be typed, or it has been."""
+        wanted = approval_words.to_type(self._question.ask) if self._question is not None else ""
+        return not wanted or same_words(self.confirm.text(), wanted)
+
+    def _not_you(self) -> None:
+        if not self.not_you.isVisible():
+            self.not_you.show()
+            fit_window(self)
 
     def _count_down(self) -> None:
         left = self._until - time.monotonic()
@@ -194,34 +256,15 @@ class ApprovalPanel(Panel):
         written = bool(self.instead.text().strip())
         self.deny_button.setText(words.say("approval.send_instead" if written else "approval.deny"))
 
+    def _name_grant(self, covers: str) -> None:
+        """What a grant covers, cut in the middle where a window's title is long; the tooltip says it whole."""
+        metrics, room = self.grant_button.fontMetrics(), WIDTH - 2 * theme.MARGIN - 40
+        lines = (metrics.elidedText(line, Qt.TextElideMode.ElideMiddle, room) for line in covers.split("\n"))
+        self.grant_button.setText("\n".join(lines).replace("&", "&&"))
+        self.grant_button.setToolTip(plain_tip(covers))
+        self.grant_button.setAccessibleName(covers)
 
-def _verb(ask: Ask) -> str:
-    return words.say("approval.verb_terminal" if isinstance(ask.action, Terminal) else "approval.verb_type")
-
-
-def _exact(ask: Ask) -> str:
-    match ask.action:
-        case Terminal(command):
-            return command
-        case Type(text):
-            return text
-        case other:
-            return words.action(other)
-
-
-def _mouse_button(key: str, role: str = "") -> QPushButton:
-    """A button that only a pointer or an assistive tool presses: keys do not reach it."""
-    made = _Unkeyed(words.say(key))
-    made.setAutoDefault(False)
-    if role:
-        made.setProperty("role", role)
-    return made
-
-
-class _Unkeyed(QPushButton):
-    """Ignores Enter and Space, which a person may be typing into another window as the panel appears."""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space, Qt.Key.Key_Select):
-            return
-        super().keyPressEvent(event)
+    def _name_allow(self) -> None:
+        ready = self._confirmed()
+        self.allow_button.setEnabled(ready)
+        self.allow_button.setToolTip("" if ready else words.say("approval.confirm_first"))

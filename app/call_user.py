@@ -1,6 +1,7 @@
 """The agent needs the person: its question as a quote, an answer, "I am done", and Stop.
 
-Covered: the question is plain text; closing the panel ends the run (an answer of None). "Take over" shrinks the panel
+Covered: the question is plain text; only a person's own devices answer; closing the panel ends the run (an answer of
+None). "Take over" shrinks the panel
 and leaves mouse and keyboard to the person; the agent waits and nothing is looked at or recorded meanwhile.
 """
 
@@ -13,7 +14,9 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QWidget
 from app import theme, words
 from app.panel import Panel
 from app.question import Call, settle
-from app.text import button, exact_field, fit_lines, label, visible
+from app.raw_input import IDLE
+from app.real_input import RealButton, RealInput
+from app.text import button, exact_field, fit_lines, fit_window, label, visible
 
 WIDTH = 440
 QUOTE_LINES = 8
@@ -24,8 +27,10 @@ class CallPanel(Panel):
 
     stopped = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, idle: frozenset[str] = IDLE) -> None:
+        """`idle` names the devices of a virtual screen that nobody has hands on."""
         super().__init__(parent)
+        self.devices_only = True
         self.setWindowTitle(words.say("call.title"))
         self.setFixedWidth(WIDTH)
         self._call: Call | None = None
@@ -33,6 +38,8 @@ class CallPanel(Panel):
         self._tick.setInterval(250)
         self._tick.timeout.connect(self._look_whether_withdrawn)
         self._build()
+        self._real = RealInput(self, idle)
+        self._real.refused.connect(self._not_you)
 
     def ask(self, call: Call) -> None:
         """Shows a call; one that is still open is answered with None first."""
@@ -42,7 +49,9 @@ class CallPanel(Panel):
         fit_lines(self.quote, WIDTH - 2 * theme.MARGIN, QUOTE_LINES)
         self.answer.clear()
         self._show_rest(True)
+        self.not_you.hide()
         self.leave_keyboard()
+        self._real.watch(self.devices_only)
         self.show_away_from(None)
         self._tick.start()
 
@@ -65,13 +74,14 @@ class CallPanel(Panel):
         self.answer.textChanged.connect(self._name_send)
         self.types_into(self.answer)
         self.stop_button = button(words.say("call.stop"), "stop")
-        self.take_over_button = button(words.say("call.take_over"))
-        self.done_button = button(words.say("call.done"))
-        self.send_button = button(words.say("call.send"), "main")
+        self.take_over_button = RealButton(words.say("call.take_over"), keys=True)
+        self.done_button = RealButton(words.say("call.done"), keys=True)
+        self.send_button = RealButton(words.say("call.send"), "main", keys=True)
+        self.not_you = label(words.say("only_you"), "refused")
         self.stop_button.clicked.connect(self._stop)
-        self.take_over_button.clicked.connect(self._take_over)
-        self.done_button.clicked.connect(self._done)
-        self.send_button.clicked.connect(self._send)
+        self.take_over_button.pointed.connect(self._take_over)
+        self.done_button.pointed.connect(self._done)
+        self.send_button.pointed.connect(self._send)
         row = QHBoxLayout()
         row.setSpacing(theme.GRID)
         row.addWidget(self.stop_button)
@@ -82,6 +92,7 @@ class CallPanel(Panel):
         for part in (self.heading, self.quote, self.answer, self.help):
             self.rows.addWidget(part)
         self.rows.addLayout(row)
+        self.rows.addWidget(self.not_you)
         self._name_send()
 
     def _show_rest(self, shown: bool) -> None:
@@ -112,7 +123,13 @@ class CallPanel(Panel):
             settle(self._call.answer, text)
             self._call = None
             self._tick.stop()
+            self._real.rest()
             self.hide()
+
+    def _not_you(self) -> None:
+        if not self.not_you.isVisible():
+            self.not_you.show()
+            fit_window(self)
 
     def _look_whether_withdrawn(self) -> None:
         if self._call is not None and self._call.answer.done():

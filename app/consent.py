@@ -27,6 +27,7 @@ class ConsentWindow(QWidget):
         rows.setSpacing(12)
         rows.addWidget(label(words.say("consent.title"), "heading"))
         rows.addWidget(label(words.say("consent.text")))
+        rows.addWidget(label(words.say("consent.taken_out")))
         rows.addWidget(label(words.say("consent.without")))
         rows.addWidget(label(words.say("consent.folder", folder=one_line(str(paths.home()))), "secondary"))
         self.no_button = button(words.say("consent.no"))

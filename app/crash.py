@@ -1,11 +1,15 @@
 """What happens with an exception that nobody expected: a file in the logs folder and a window that says so.
 
+The report holds no values of variables. What the exception says is redacted, and what it quotes is left out unless it
+is about code: it may quote what was typed or read.
+
 Installs both hooks: slots and QThread.run end in `sys.excepthook`, plain threads in `threading.excepthook`.
 """
 
 from __future__ import annotations
 
 import platform
+import re
 import sys
 import threading
 import time
@@ -18,24 +22,39 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 import agent_core
 from agent_core import paths
+from agent_core.traces.discretion import default_redactor
 from app import theme, words
 from app.text import button, fit_window, label, one_line
+
+ABOUT_CODE = (AttributeError, TypeError, NameError, ImportError)
+_QUOTED = re.compile(r"(?<!\w)'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|“[^”\n]*”|‘[^’\n]*’", re.DOTALL)
 
 
 def write_report(error: BaseException, thread: str) -> Path:
     """The file that says what happened. Where no file can be written, standard error gets it and the path is empty."""
-    text = (
+    said = _trace_of(error)
+    text = default_redactor().redact(
         f"Deskhand {agent_core.__version__}, Python {platform.python_version()}, {platform.platform()}\n"
-        f"{time.strftime('%Y-%m-%d %H:%M:%S')}, thread {thread}\n\n" + "".join(traceback.format_exception(error))
+        f"{time.strftime('%Y-%m-%d %H:%M:%S')}, thread {thread}\n\n{said}"
     )
     try:
         paths.logs_folder().mkdir(parents=True, exist_ok=True)
         file = paths.logs_folder() / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{time.time_ns() % 1_000_000:06d}.txt"
-        file.write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8", errors="replace")
     except OSError:
         sys.stderr.write(text)
         return Path()
     return file
+
+
+def _trace_of(error: BaseException) -> str:
+    """The exception with what led to it, the oldest first, without what they quote."""
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    before = f"{_trace_of(cause)}\nThat led to:\n\n" if cause is not None else ""
+    inside = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    said = str(error) if isinstance(error, ABOUT_CODE) else _QUOTED.sub("«withheld»", str(error))
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    return f"{before}{frames}{type(error).__name__}: {said}\n" + "".join(f"\nIn it:\n{_trace_of(e)}" for e in inside)
 
 
 class CrashReports(QObject):

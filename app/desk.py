@@ -6,11 +6,10 @@ or when the person opens it. It is never hidden to nowhere: without a tray, clos
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from agent_core import settings as settings_file
 from agent_core.actions import Action, target_of
@@ -18,21 +17,18 @@ from agent_core.errors import SettingsError, TaskError
 from agent_core.loop import Progress, check_task
 from agent_core.settings import Settings
 from agent_core.step import Run, Screenshot, Status, Turn
-from app import states, theme, words
+from app import modes, states, theme, words
 from app.agent_thread import Agent, Ending, Job
-from app.approval import ApprovalPanel
-from app.call_user import CallPanel
-from app.consent import ConsentWindow
-from app.crash import CrashWindow
+from app.asked import Asked
+from app.other_windows import OtherWindows
 from app.overlay import Overlay
 from app.panel import on_screen
 from app.question import Approval, Call
 from app.remembered import Remembered
-from app.settings_window import SettingsWindow
-from app.states import State
+from app.states import Stage, State
 from app.strip import Strip
 from app.task_window import TaskWindow
-from app.trace_window import Replay, TraceWindow
+from app.trace_window import Replay
 from app.tray import Tray
 
 TICK_MS = 200
@@ -51,37 +47,36 @@ class Desk(QObject):
         self.remembered = Remembered()
         self.window = TaskWindow(settings)
         self.strip = Strip()
-        self.approval = ApprovalPanel()
-        self.call = CallPanel()
+        self.asked = Asked()
         self.overlay = Overlay()
-        self.others: dict[str, QWidget] = {}
+        self.others = OtherWindows()
         self.state = State.IDLE
-        self._progress: Progress | None = None
-        self._stage_since = 0.0
-        self._stopping = False
-        self._task = ""
+        self.mode = modes.named(settings.safety.mode)  # what holds now: the run's while one is under way
+        self._stage = Stage()
+        self._stopping = self._taken = False
+        self._job = Job("", settings)
         self._tick = QTimer(self)
         self._tick.setInterval(TICK_MS)
         self._tick.timeout.connect(self._say_progress)
         self._connect()
+        self._show_mode()
         if not self.remembered.put_back("task", self.window):
             self.window.move_to_edge()
         self.window.input.setPlainText(self.remembered.get("draft"))
 
     def open(self) -> None:
         """Shows the task window and starts the agent's thread."""
-        self.agent.open()
+        self.agent.open(self.settings)
         self.show_window()
 
     def close(self) -> None:
         """Stops everything. What was typed and where the window was is kept."""
         self.remembered.keep_place("task", self.window)
         self.remembered.set("draft", self.window.input.toPlainText())
-        self.approval.withdraw()
-        self.call.withdraw()
+        self.asked.withdraw()
         self.agent.close()
         self.tray.close()
-        for window in (self.window, self.strip, self.overlay, *self.others.values()):
+        for window in (self.window, self.strip, self.overlay, self.others):
             window.hide()
 
     # -- what the person wants ---------------------------------------------------------------------------------------
@@ -105,12 +100,12 @@ class Desk(QObject):
         if self.state.busy:
             return
         try:
-            self._task = check_task(task)
+            self._job = Job(check_task(task), self.settings)
         except TaskError as error:
             self.window.complain(str(error))
             return
         if self.settings.privacy.consent == "unasked":
-            self._ask_consent()
+            self.others.consent().answered.connect(self._consented)
         else:
             self._begin()
 
@@ -119,12 +114,12 @@ class Desk(QObject):
             return
         self._stopping = True
         self.agent.stop()
-        self.approval.withdraw()
-        self.call.withdraw()
+        self.asked.withdraw()
         self._say_progress()
 
     def pause(self, wanted: bool) -> None:
         if self.state.busy and not self._stopping:
+            self._taken = False
             self.agent.pause(wanted)
             self._show(State.PAUSED if wanted else State.RUNNING)
             self._say_progress()
@@ -133,6 +128,7 @@ class Desk(QObject):
         self.pause(self.state is not State.PAUSED)
 
     def choose_mode(self, mode: str) -> None:
+        """From the next run on; a stricter mode holds for the run under way as well."""
         self._save(replace(self.settings, safety=replace(self.settings.safety, mode=mode)))
 
     def closing(self) -> None:
@@ -148,25 +144,25 @@ class Desk(QObject):
             self.window.show_without_focus()
 
     def show_settings(self) -> None:
-        window = SettingsWindow(self.settings)
-        window.saved.connect(self._save)
-        self._show_other("settings", window)
+        self.others.settings(self.settings).saved.connect(self._save)
 
     def show_history(self) -> None:
-        self._show_other("history", TraceWindow(self._replay, self.settings.privacy.consent == "yes"))
+        self.others.history(self._replay, self.settings.privacy.consent == "yes")
 
     def crashed(self, file: str) -> None:
-        self._show_other("crash", CrashWindow(file))
+        self.others.crash(file)
 
     # -- what the agent says -----------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        self._stopping = False
-        self._progress = None
-        self._stage_since = time.monotonic()
+        self._stopping = self._taken = False
+        self.settings = settings_file.with_adapter_of_file(self.settings)
+        keep = self.window.keep.isChecked()
+        self._job = replace(self._job, settings=self.settings, consent="settings" if keep else "")
+        self._stage = Stage()
         self.remembered.set("draft", "")
         self._show(State.RUNNING)
-        self.window.begin(self._task, self.settings.privacy.consent == "yes")
+        self.window.begin(self._job.task, keep)
         self._tick.start()
         self.window.hide()
         self.strip.show_in_corner()
@@ -176,8 +172,9 @@ class Desk(QObject):
     def _hand_in(self) -> None:
         if self._stopping:
             self._ended(Ending(Status.STOPPED, words.say("run.stopped_early")))
-        else:
-            self.agent.start(Job(self._task, self.settings))
+            return
+        self.asked.devices_only = self._job.settings.safety.only_real_input
+        self.agent.start(self._job)
 
     def _prepared(self, fraction: float) -> None:
         text = words.say("stage.preparing", percent=round(fraction * 100))
@@ -188,11 +185,9 @@ class Desk(QObject):
         self.window.recording.setVisible(bool(run.consent))
 
     def _progressed(self, progress: Progress) -> None:
-        if self._progress is None or progress.stage != self._progress.stage or progress.turn != self._progress.turn:
-            self._stage_since = time.monotonic()
-        self._progress = progress
-        if self.state is not State.PAUSED or progress.stage == "asking":
-            self._show(states.while_running(progress))
+        self._stage.move_to(progress)
+        paused = self.agent.paused.is_set() and progress.stage != "asking"
+        self._show(State.PAUSED if paused else states.while_running(progress))
         self._say_progress()
 
     def _turned(self, turn: Turn) -> None:
@@ -200,11 +195,18 @@ class Desk(QObject):
 
     def _asked(self, question: Approval) -> None:
         self._show(State.WAITING)
-        self.approval.ask(question)
+        self.asked.ask(question)
 
     def _called(self, call: Call) -> None:
         self._show(State.WAITING)
-        self.call.ask(call)
+        self.asked.put(call)
+
+    def _taken_over(self) -> None:
+        """The person moved the mouse, and the run waits until they say that it may go on."""
+        if self.state.busy and not self._stopping:
+            self._taken = True
+            self._show(State.PAUSED)
+            self._say_progress()
 
     def _acts(self, action: Action, shot: Screenshot) -> None:
         place = on_screen(shot, target_of(action))
@@ -213,12 +215,13 @@ class Desk(QObject):
 
     def _ended(self, end: Ending) -> None:
         self._tick.stop()
-        self.approval.withdraw()
-        self.call.withdraw()
+        self.asked.withdraw()
         self.overlay.hide()
         self.strip.hide()
         self.window.end(end.status, end.sentence)
         self._show(states.after(end.status))
+        self.mode = modes.named(self.settings.safety.mode)
+        self._show_mode()
         self.window.show_without_focus()  # the keyboard stays where the person is
         if end.crash:
             self.crashed(end.crash)
@@ -231,15 +234,14 @@ class Desk(QObject):
         self.window.show_state(state)
 
     def _say_progress(self) -> None:
-        since = time.monotonic() - self._stage_since
-        text = states.in_words(self.state, self._progress, since, self._stopping)
+        text = states.in_words(self.state, self._stage, self._stopping, self._taken)
         self.window.progress(text)
         self.strip.say(self.state, text)
 
-    def _ask_consent(self) -> None:
-        window = ConsentWindow()
-        window.answered.connect(self._consented)
-        self._show_other("consent", window)
+    def _show_mode(self) -> None:
+        for shown in (self.window, self.tray):
+            shown.show_mode(self.mode, modes.named(self.settings.safety.mode))
+        self.strip.show_mode(self.mode)
 
     def _consented(self, word: str) -> None:
         if word != "unasked":
@@ -247,28 +249,22 @@ class Desk(QObject):
         self._begin()
 
     def _save(self, changed: Settings) -> None:
+        changed = settings_file.with_adapter_of_file(changed, self.settings)
         looks = (changed.ui.theme, changed.ui.language) != (self.settings.ui.theme, self.settings.ui.language)
         self.settings = changed
         self.window.use(changed)
+        chosen = modes.named(changed.safety.mode)
+        if not self.state.busy or modes.is_stricter(chosen, self.mode):
+            self.mode = chosen
+            self.agent.stricter(chosen)
+        self._show_mode()
         words.choose(changed.ui.language)
-        app = QApplication.instance()
-        if looks and isinstance(app, QApplication):
+        if looks and isinstance(app := QApplication.instance(), QApplication):
             theme.apply(app, changed.ui.theme)
         try:
             settings_file.save(changed)
         except SettingsError as error:
             self.window.complain(str(error))
-
-    def _show_other(self, name: str, window: QWidget) -> None:
-        """Shows a secondary window; one of each kind."""
-        old = self.others.pop(name, None)
-        if old is not None:
-            old.hide()
-            old.deleteLater()
-        self.others[name] = window
-        window.show()
-        window.raise_()
-        window.activateWindow()
 
     def _connect(self) -> None:
         agent, window, tray = self.agent, self.window, self.tray
@@ -280,6 +276,7 @@ class Desk(QObject):
         agent.approval_asked.connect(self._asked)
         agent.called.connect(self._called)
         agent.acts.connect(self._acts)
+        agent.took_over.connect(self._taken_over)
         agent.ended.connect(self._ended)
         window.sent.connect(self.start)
         window.paused.connect(self.pause)
@@ -289,12 +286,15 @@ class Desk(QObject):
         window.settings_opened.connect(self.show_settings)
         window.closing.connect(self.closing)
         self.strip.opened.connect(self.show_window)
+        self.strip.paused.connect(self.pause)
         self.strip.stopped.connect(self.stop)
-        self.call.stopped.connect(self.stop)
+        self.asked.stopped.connect(self.stop)
         tray.opened.connect(self.show_window)
         tray.pause_toggled.connect(self.toggle_pause)
         tray.stopped.connect(self.stop)
         tray.history_opened.connect(self.show_history)
         tray.settings_opened.connect(self.show_settings)
+        tray.help_opened.connect(self.others.help)
+        tray.mode_chosen.connect(self.choose_mode)
         tray.quit_chosen.connect(self.quit)
         tray.lost.connect(self._tray_lost)

@@ -1,6 +1,7 @@
 """The sentences of the windows, English and Chinese side by side; `words.py` says them.
 
-Both are written, neither is joined by machine. A value in braces is put in by the caller.
+Both are written, neither is joined by machine. A value in braces is put in by the caller. The settings' own words are
+in `setting_phrases.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ PHRASES: dict[str, tuple[str, str]] = {
     "mode.ask_all": ("Asks about everything", "每一步都询问"),
     "mode.ask_risky": ("Asks when it matters", "重要时才询问"),
     "mode.watch": ("Watches only", "只看不动"),
+    "mode.sandbox": ("Sandbox: asks nothing", "沙盒：不询问"),
     "mode.tip": ("When Deskhand asks before it acts", "Deskhand 在什么时候先询问您"),
+    "mode.now": ("Mode: {mode}", "模式：{mode}"),
+    "mode.next": ("{mode}: from the next run on", "{mode}：从下一次运行起生效"),
+    "mode.note": ("Stricter: at once. Looser: from the next run on.", "更严格：立即生效。更宽松：从下一次运行起生效。"),
     # task window
     "task.title": ("Deskhand", "Deskhand"),
     "task.placeholder": ("Type a task", "输入任务"),
@@ -37,8 +42,17 @@ PHRASES: dict[str, tuple[str, str]] = {
     "task.you": ("You", "您"),
     "task.send": ("Start", "开始"),
     "task.pause": ("Pause", "暂停"),
-    "task.resume": ("Go on", "继续"),
+    "task.resume": ("Resume", "继续"),
     "task.stop": ("Stop  Esc ×2", "停止  Esc ×2"),
+    "task.keep": ("Keep this run", "保存本次运行"),
+    "task.keep_tip": (
+        "Kept runs stay on this computer, for replay and training. Untick it to leave this one out.",
+        "保存的记录只留在这台电脑上，用于回放和训练。取消勾选则不保存本次运行。",
+    ),
+    "task.keep_off": (
+        "Runs are not kept. Agree to it in Settings, Privacy, to keep one.",
+        "目前不保存运行记录。如需保存，请先在“设置 → 隐私”中同意。",
+    ),
     "task.history": ("History", "历史"),
     "task.settings": ("Settings", "设置"),
     "task.empty.title": ("What should be done?", "需要做什么？"),
@@ -75,7 +89,30 @@ PHRASES: dict[str, tuple[str, str]] = {
     "approval.deny": ("Deny", "拒绝"),
     "approval.send_instead": ("Deny, do this instead", "拒绝并改做"),
     "approval.allow": ("Allow", "允许"),
-    "approval.allow_run": ("Allow for this run", "本次运行都允许"),
+    "approval.grant": ("Allow {doing} for {minutes} min\nin {where}", "允许{doing} {minutes} 分钟\n{where}"),
+    "approval.grant_command": ("Allow for {minutes} min\n{command}", "允许 {minutes} 分钟\n{command}"),
+    "approval.warning": ("Text on the screen may be giving orders", "屏幕上的文字可能在下命令"),
+    "approval.confirm": (
+        "This is critical. To allow it, type these words:",
+        "这是关键操作。若要允许，请输入以下文字：",
+    ),
+    "approval.confirm_field": ("The words above", "上面的文字"),
+    "approval.confirm_first": ("Type the words first", "请先输入上面的文字"),
+    "approval.failed": ("The question could not be shown.", "无法显示询问窗口。"),
+    "only_you": (
+        "That came from a program, not from your mouse or keyboard, so it does not count. "
+        "If you work through a remote desktop, see Settings, Safety.",
+        "该操作来自程序，而不是您的鼠标或键盘，因此无效。如果您使用远程桌面，请查看“设置 → 安全”。",
+    ),
+    "doing.click": ("clicking", "单击"),
+    "doing.double_click": ("double-clicking", "双击"),
+    "doing.right_click": ("right-clicking", "右键单击"),
+    "doing.drag": ("dragging", "拖动"),
+    "doing.scroll": ("scrolling", "滚动"),
+    "doing.hotkey": ("key presses", "按键"),
+    "doing.press": ("holding keys", "按住按键"),
+    "doing.release": ("letting keys go", "松开按键"),
+    "doing.type": ("typing", "输入"),
     "approval.countdown": ("Answers itself with Deny in {time}", "{time} 后自动拒绝"),
     "approval.denied_by_you": ("You said no.", "您已拒绝。"),
     "approval.too_late": ("It was not answered in time.", "未在规定时间内答复。"),
@@ -97,26 +134,36 @@ PHRASES: dict[str, tuple[str, str]] = {
         "现在由您操作。完成后请按“我已完成”。",
     ),
     # strip, tray
+    "taken.text": ("You moved the mouse, so Deskhand paused.", "您移动了鼠标，Deskhand 已暂停。"),
+    "strip.resume": ("Resume", "继续"),
     "strip.open": ("Open", "打开"),
     "strip.stop": ("Stop", "停止"),
     "tray.open": ("Open Deskhand", "打开 Deskhand"),
     "tray.stop": ("Stop the run", "停止运行"),
     "tray.pause": ("Pause the run", "暂停运行"),
-    "tray.resume": ("Go on with the run", "继续运行"),
+    "tray.resume": ("Resume the run", "继续运行"),
     "tray.history": ("History", "历史"),
     "tray.settings": ("Settings", "设置"),
+    "tray.help": ("What Deskhand asks", "Deskhand 会询问什么"),
     "tray.quit": ("Quit", "退出"),
     # consent
     "consent.title": ("May Deskhand keep your runs?", "Deskhand 可以保存您的运行记录吗？"),
     "consent.text": (
         "If you agree, Deskhand keeps what it saw and did in each run, in a folder on this computer: screenshots, "
-        "your task, its replies, your answers. The pictures hold whatever was on the screen, so close what is nobody's "
-        "business before you start a task. The records let you replay a run and can be used to train a better model. "
-        "Nothing is sent anywhere, and you can delete them at any time.",
+        "your task, its replies, your answers. The records let you replay a run and can be used to train a better "
+        "model. They are sent nowhere, the oldest are deleted by themselves, and you can delete any at any time.",
         "如果您同意，Deskhand 会把每次运行看到和做过的内容保存在这台电脑的一个文件夹里："
-        "截图、您的任务、它的回复和您的回答。"
-        "截图包含当时屏幕上的所有内容，所以开始任务之前请先关闭不想留下的窗口。"
-        "这些记录可用于回放，也可用于训练更好的模型。不会发送到任何地方，您可以随时删除。",
+        "截图、您的任务、它的回复和您的回答。这些记录可用于回放，也可用于训练更好的模型。"
+        "记录不会发送到任何地方，过旧的会自动删除，您也可以随时删除。",
+    ),
+    "consent.taken_out": (
+        "Before anything is written, what is recognised as a typed password, key, card number, e-mail address or "
+        "phone number is taken out of the texts and covered in the pictures. Of windows that you exclude, nothing is "
+        "kept. It cannot be promised that everything is recognised: names, letters and photos stay in. So close what "
+        "is nobody's business before you start a task, or untick Keep this run.",
+        "写入之前，凡是被识别为输入的密码、密钥、卡号、电子邮箱或电话号码的内容，都会从文字中去除，并在截图中遮盖。"
+        "您排除的窗口不会保存任何内容。但无法保证全部识别：姓名、信件和照片会保留。"
+        "所以开始任务之前，请先关闭不想留下的窗口，或取消勾选“保存本次运行”。",
     ),
     "consent.without": (
         "If you do not agree, Deskhand works just the same and keeps none of it. Only a log of what kind of action was "
@@ -164,6 +211,8 @@ PHRASES: dict[str, tuple[str, str]] = {
         "Changes hold from the next run on, colours at once, the language after a restart.",
         "更改从下一次运行起生效，颜色立即生效，语言在重新启动后生效。",
     ),
+    "settings.help": ("What Deskhand asks, and what it cannot promise", "Deskhand 会询问什么，不能保证什么"),
+    "help.missing": ("The page {file} is missing. Install Deskhand again.", "找不到页面 {file}，请重新安装 Deskhand。"),
     # crash and start
     "crash.title": ("Deskhand met a fault of its own", "Deskhand 自身出现故障"),
     "crash.text": (
@@ -180,38 +229,3 @@ PHRASES: dict[str, tuple[str, str]] = {
         "Deskhand 的故障结束了本次运行。已完成的内容保留。详情见 {file}。",
     ),
 }  # fmt: skip
-
-# The help text of each setting in Chinese; the English one is in the declaration.
-SETTINGS: dict[str, str] = {
-    "model.name": "由哪个模型回答：bundled，或模型文件夹中某个清单的名称。",
-    "model.adapter": "要使用的适配器文件夹；留空则使用自带的适配器。",
-    "model.url": "兼容 OpenAI 的服务器地址，例如 http://localhost:8080/v1；供 http 模型使用。",
-    "model.threads": "推理使用的线程数；0 表示使用全部核心。",
-    "model.max_new_tokens": "一次回复最多的词元数。",
-    "safety.mode": "Deskhand 何时询问：每一步、重要时，或只看不动。",
-    "safety.approval_seconds": "在此时间（秒）内未答复的请求视为拒绝。",
-    "run.max_steps": "一次运行最多的动作数。",
-    "run.max_minutes": "一次运行最长的时间（分钟），等待您的时间不计。",
-    "run.settle_seconds": "每个动作之后等待屏幕静止的时间（秒）。",
-    "run.terminal_seconds": "一条终端命令最长的时间（秒），超过即结束。",
-    "run.monitor": "使用哪个显示器，从 1 开始。",
-    "privacy.consent": "在这台电脑上保存运行记录，用于回放和训练：尚未询问、是、否。",
-    "ui.theme": "窗口的颜色。",
-    "ui.language": "窗口的语言。",
-    "ui.send_with_enter": "按 Enter 发送任务，Shift+Enter 换行。",
-}
-
-# The choices of settings in words.
-CHOICES: dict[str, tuple[str, str]] = {
-    "ask_all": ("about everything", "每一步"),
-    "ask_risky": ("when it matters", "重要时"),
-    "watch": ("watch only", "只看不动"),
-    "unasked": ("not asked yet", "尚未询问"),
-    "yes": ("yes", "是"),
-    "no": ("no", "否"),
-    "system": ("as the desktop", "跟随系统"),
-    "light": ("light", "浅色"),
-    "dark": ("dark", "深色"),
-    "en": ("English", "English"),
-    "zh": ("中文", "中文"),
-}

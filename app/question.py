@@ -15,12 +15,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """May this be done? `grant` allows the same kind for the rest of the run; None where that is not on offer."""
+    """May this be done? `grant` allows the same in the same place for `minutes`; None where that is not on offer."""
 
     ask: Ask
     answer: Future[Verdict]
     seconds: int
     grant: Callable[[], None] | None = None
+    minutes: int = 0
 
     def allow(self) -> None:
         settle(self.answer, replace(self.ask.verdict, decision="allow", who="person"))

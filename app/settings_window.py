@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import Field, fields, replace
 from typing import Any, get_type_hints
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
     QHBoxLayout,
+    QLabel,
     QLineEdit,
+    QPushButton,
     QScrollArea,
     QSpinBox,
     QVBoxLayout,
@@ -27,6 +30,7 @@ class SettingsWindow(QWidget):
     """`saved` gives the changed settings; nothing is written here."""
 
     saved = Signal(object)  # Settings
+    help_opened = Signal()
 
     def __init__(self, settings: Settings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,6 +46,8 @@ class SettingsWindow(QWidget):
         rows.setSpacing(12)
         for group in fields(settings):
             rows.addWidget(label(words.say(f"settings.group.{group.name}"), "heading"))
+            if group.name == "safety":
+                rows.addWidget(self._help_button(), 0, Qt.AlignmentFlag.AlignLeft)
             values = getattr(settings, group.name)
             hints = get_type_hints(type(values))
             for field in fields(values):
@@ -49,6 +55,7 @@ class SettingsWindow(QWidget):
         rows.addStretch(1)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(page)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 12)
@@ -78,11 +85,16 @@ class SettingsWindow(QWidget):
         box = QVBoxLayout()
         box.setSpacing(4)
         if isinstance(made, QCheckBox):
-            made.setText(help_text)
-        else:
-            box.addWidget(label(help_text, "secondary"))
+            rows.addLayout(_beside(made, help_text))
+            return
+        box.addWidget(label(help_text, "secondary"))
         box.addWidget(made)
         rows.addLayout(box)
+
+    def _help_button(self) -> QPushButton:
+        self.help_button = button(words.say("settings.help"))
+        self.help_button.clicked.connect(self.help_opened)
+        return self.help_button
 
     def _buttons(self) -> QHBoxLayout:
         self.save_button = button(words.say("settings.save"), "main")
@@ -99,6 +111,28 @@ class SettingsWindow(QWidget):
     def _save(self) -> None:
         self.saved.emit(self.chosen())
         self.close()
+
+
+class _Words(QLabel):
+    """The words of a check box, which wrap beside it and are as good to click as the box."""
+
+    def __init__(self, text: str, check: QCheckBox) -> None:
+        super().__init__(text)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self._check = check
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._check.toggle()
+        super().mouseReleaseEvent(event)
+
+
+def _beside(check: QCheckBox, text: str) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(theme.GRID)
+    row.addWidget(check, 0, Qt.AlignmentFlag.AlignTop)
+    row.addWidget(_Words(text, check), 1)
+    return row
 
 
 def _input(kind: type[Any], value: Any, field: Field[Any]) -> QWidget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 
 from agent_core.loop import Progress
@@ -25,6 +26,23 @@ class State(StrEnum):
     def busy(self) -> bool:
         """Whether a run is under way."""
         return self in (State.RUNNING, State.THINKING, State.WAITING, State.PAUSED)
+
+
+class Stage:
+    """What the run is at, and for how long it has been."""
+
+    def __init__(self) -> None:
+        self.progress: Progress | None = None
+        self._since = time.monotonic()
+
+    def move_to(self, progress: Progress) -> None:
+        old, self.progress = self.progress, progress
+        if old is None or (old.stage, old.turn) != (progress.stage, progress.turn):
+            self._since = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._since
 
 
 def while_running(progress: Progress) -> State:
@@ -51,15 +69,16 @@ def after(status: Status) -> State:
             return State.ERROR
 
 
-def in_words(state: State, progress: Progress | None, seconds: float, stopping: bool) -> str:
-    """What goes on, for the status line: the words that move. `seconds` is how long the stage has lasted."""
+def in_words(state: State, stage: Stage, stopping: bool, taken: bool) -> str:
+    """What goes on, for the status line: the words that move. `taken`: it is paused by the person's own mouse."""
+    progress = stage.progress
     if stopping:
         return words.say("stage.stopping")
     if state is State.PAUSED:
-        return words.say("stage.paused")
+        return words.say("taken.text" if taken else "stage.paused")
     if progress is None:
         return words.say("stage.starting")
-    lasted = words.seconds(seconds * 1000)
+    lasted = words.seconds(stage.seconds * 1000)
     match progress.stage:
         case "thinking" if progress.tokens:
             return words.say("stage.thinking", tokens=progress.tokens, seconds=lasted)
@@ -67,5 +86,5 @@ def in_words(state: State, progress: Progress | None, seconds: float, stopping: 
             return words.say("stage.thinking_first", seconds=lasted)
         case "doing":
             return words.say("stage.doing", action=one_line(progress.text))
-        case stage:
-            return words.say(f"stage.{stage}")
+        case plain:
+            return words.say(f"stage.{plain}")

@@ -1,4 +1,4 @@
-"""The chat window: status line on top, the turns of the run, the last screenshot, and the task at the bottom.
+"""The chat window: status line and mode on top, the turns of the run, the last screenshot, the task at the bottom.
 
 It knows nothing of threads: it is told states, progress and turns, and says what the person wants in signals.
 """
@@ -8,28 +8,30 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
+    QCheckBox,
     QFrame,
     QHBoxLayout,
     QLabel,
     QScrollArea,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from agent_core.actions import target_of
+from agent_core.safety.policy import Mode
 from agent_core.settings import Settings
 from agent_core.step import Status, Turn
-from app import pictures, theme, words
+from app import modes, pictures, theme, words
+from app.modes import ModeMenu
 from app.screenshot_window import ScreenshotWindow
 from app.states import State, after
 from app.task_input import TaskInput
 from app.text import button, label, one_line, tool
-from app.turn_card import TurnCard, said_card
+from app.turn_card import TurnCard, said_card, teaching_card
 
 SIZE = QSize(420, 680)
 THUMBNAIL = QSize(388, 150)
-MODES = ("ask_all", "ask_risky", "watch")
 
 
 class TaskWindow(QWidget):
@@ -52,14 +54,16 @@ class TaskWindow(QWidget):
         self.setMinimumSize(360, 480)
         self._state = State.IDLE
         self._shown_shot: ScreenshotWindow | None = None
-        self._last: Turn | None = None
+        self._keeps = False
         rows = QVBoxLayout(self)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
-        rows.addWidget(self._top(settings.safety.mode))
+        rows.addWidget(self._top())
         rows.addWidget(self._middle(), 1)
         rows.addWidget(self._bottom(settings.ui.send_with_enter))
-        self._teach()
+        self._add(teaching_card(self._take_example))
+        self.use(settings)
+        self.show_mode(modes.named(settings.safety.mode), modes.named(settings.safety.mode))
         self.show_state(State.IDLE)
 
     # -- what it is told -------------------------------------------------------------------------------------------
@@ -83,7 +87,6 @@ class TaskWindow(QWidget):
         card = TurnCard(turn)
         card.opened.connect(self._open_screenshot)
         self._add(card)
-        self._last = turn
         at = next((p for s in turn.steps if (p := target_of(s.action)) is not None), None)
         self.picture.setPixmap(pictures.thumbnail(turn.screenshot, at, THUMBNAIL))
         self.picture.show()
@@ -93,6 +96,7 @@ class TaskWindow(QWidget):
         """The last card: how the run ended, in a sentence."""
         self.live.hide()
         self.recording.hide()
+        self._offer_keeping()  # the next run is kept or not as the settings say
         role = {State.IDLE: "allowed", State.ERROR: "refused"}.get(after(status), "asking")
         self._add(said_card(words.say(f"status.{status.value}"), sentence, role))
 
@@ -104,7 +108,7 @@ class TaskWindow(QWidget):
         self.send_button.setVisible(not busy)
         self.pause_button.setVisible(busy)
         self.stop_button.setVisible(busy)
-        self.mode.setEnabled(not busy)  # a run keeps the mode that it began with
+        self.keep.setVisible(not busy)  # whether a run is kept is settled before it begins
         self.pause_button.setText(words.say("task.resume" if state is State.PAUSED else "task.pause"))
         self.input.setReadOnly(busy)
         self.input.setPlaceholderText(words.say("task.placeholder_busy" if busy else "task.placeholder"))
@@ -114,12 +118,20 @@ class TaskWindow(QWidget):
             handle.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, busy)
         self._name_send()
 
+    def show_mode(self, now: Mode, chosen: Mode) -> None:
+        """The mode that holds now, and the one in the settings, which holds from the next run on."""
+        self.mode.setText(f"{modes.say(now)}  ▾")
+        self.mode.setToolTip(words.say("mode.tip") if now == chosen else self._next(chosen))
+        self.mode.setAccessibleName(words.say("mode.now", mode=modes.say(now)))
+        self.mode_menu.tick(chosen)
+        self.next_mode.setText(self._next(chosen))
+        self.next_mode.setVisible(now != chosen)
+
     def use(self, settings: Settings) -> None:
         """Takes over changed settings."""
         self.input.send_with_enter = settings.ui.send_with_enter
-        self.mode.blockSignals(True)
-        self.mode.setCurrentIndex(MODES.index(settings.safety.mode))
-        self.mode.blockSignals(False)
+        self._keeps = settings.privacy.consent == "yes"
+        self._offer_keeping()
 
     def move_to_edge(self) -> None:
         """The first place: at the right edge of the screen, beside the programs."""
@@ -153,7 +165,7 @@ class TaskWindow(QWidget):
 
     # -- building --------------------------------------------------------------------------------------------------
 
-    def _top(self, mode: str) -> QFrame:
+    def _top(self) -> QFrame:
         bar = QFrame()
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
@@ -165,14 +177,11 @@ class TaskWindow(QWidget):
         self.recording.setToolTip(words.say("recording"))
         self.recording.setAccessibleName(words.say("recording"))
         self.recording.hide()
-        self.mode = QComboBox()
-        self.mode.setMinimumContentsLength(8)
-        self.mode.setToolTip(words.say("mode.tip"))
-        self.mode.setAccessibleName(words.say("mode.tip"))
-        for each in MODES:
-            self.mode.addItem(words.say(f"mode.{each}"), each)
-        self.mode.setCurrentIndex(MODES.index(mode))
-        self.mode.currentIndexChanged.connect(self._mode_changed)
+        self.mode = QToolButton()
+        self.mode.setProperty("role", "chip")
+        self.mode_menu = ModeMenu(self.mode)
+        self.mode_menu.chosen.connect(self.mode_chosen)
+        self.mode.clicked.connect(self._open_modes)
         row.addWidget(self.dot)
         row.addWidget(self.status)
         row.addWidget(self.recording)
@@ -210,6 +219,8 @@ class TaskWindow(QWidget):
         rows = QVBoxLayout(foot)
         rows.setContentsMargins(theme.MARGIN, theme.GRID, theme.MARGIN, 12)
         rows.setSpacing(theme.GRID)
+        self.next_mode = label(role="secondary")
+        self.next_mode.hide()
         self.picture = QLabel()
         self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.picture.hide()
@@ -226,27 +237,15 @@ class TaskWindow(QWidget):
         self.stop_button.clicked.connect(self.stopped)
         row = QHBoxLayout()
         row.setSpacing(theme.GRID)
+        self.keep = QCheckBox(words.say("task.keep"))
+        row.addWidget(self.keep)
         row.addStretch(1)
         for each in (self.pause_button, self.stop_button, self.send_button):
             row.addWidget(each)
-        for part in (self.picture, self.caption, self.input):
+        for part in (self.picture, self.caption, self.next_mode, self.input):
             rows.addWidget(part)
         rows.addLayout(row)
         return foot
-
-    def _teach(self) -> None:
-        """The empty state: what this is for and a first task to try."""
-        card = QFrame()
-        card.setObjectName("card")
-        rows = QVBoxLayout(card)
-        rows.setContentsMargins(12, 12, 12, 12)
-        rows.setSpacing(theme.GRID)
-        rows.addWidget(label(words.say("task.empty.title"), "heading"))
-        rows.addWidget(label(words.say("task.empty.text"), "secondary"))
-        example = button(words.say("task.empty.first"), "flat")
-        example.clicked.connect(self._take_example)
-        rows.addWidget(example, 0, Qt.AlignmentFlag.AlignLeft)
-        self._add(card)
 
     # -- small things ----------------------------------------------------------------------------------------------
 
@@ -276,8 +275,16 @@ class TaskWindow(QWidget):
     def _name_send(self) -> None:
         self.send_button.setEnabled(bool(self.input.toPlainText().strip()))
 
-    def _mode_changed(self, index: int) -> None:
-        self.mode_chosen.emit(MODES[index])
+    def _offer_keeping(self) -> None:
+        self.keep.setEnabled(self._keeps)
+        self.keep.setChecked(self._keeps)
+        self.keep.setToolTip(words.say("task.keep_tip" if self._keeps else "task.keep_off"))
+
+    def _open_modes(self) -> None:
+        self.mode_menu.popup(self.mode.mapToGlobal(self.mode.rect().bottomLeft()))
+
+    def _next(self, mode: Mode) -> str:
+        return words.say("mode.next", mode=modes.say(mode))
 
     def _take_example(self) -> None:
         self.input.setPlainText(words.say("task.example"))

@@ -80,6 +80,13 @@ def label(text: str = "", role: str = "", wrap: bool = True) -> QLabel:
     return made
 
 
+def plain_tip(text: str) -> str:
+    """A tooltip that is never read as rich text: Qt guesses by a tag at the start, an escape keeps it plain."""
+    shown = visible(text, 1000)
+    escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", "<br>")
+    return f"<span>{escaped}</span>"
+
+
 def button(text: str, role: str = "") -> QPushButton:
     """A push button that Enter never presses by itself."""
     made = QPushButton(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
@@ -9,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from agent_core.actions import target_of
 from agent_core.step import Step, Turn, Verdict
 from app import theme, words
-from app.text import label, one_line, visible
+from app.text import button, label, one_line, plain_tip
 
 
 def verdict_words(verdict: Verdict) -> tuple[str, str]:
@@ -61,7 +63,7 @@ class TurnCard(QFrame):
         row = QHBoxLayout()
         row.setSpacing(8)
         thought = label(f"{self.turn.n}  {one_line(self.turn.intent.thought) or '…'}")
-        thought.setToolTip(_plain_tip(self.turn.intent.thought))
+        thought.setToolTip(plain_tip(self.turn.intent.thought))
         row.addWidget(thought, 1)
         row.addWidget(_top_right(words.seconds(self.turn.reply.think_ms), "secondary"))
         return row
@@ -72,7 +74,7 @@ class TurnCard(QFrame):
         row = QHBoxLayout()
         row.setSpacing(8)
         done = label(one_line(action_words(step)), "mono")
-        done.setToolTip(_plain_tip(exact(step)))
+        done.setToolTip(plain_tip(exact(step)))
         said, role = verdict_words(step.verdict)
         row.addWidget(done, 1)
         row.addWidget(_top_right(said, role))
@@ -98,6 +100,21 @@ def said_card(who: str, text: str, role: str = "secondary") -> QFrame:
     return card
 
 
+def teaching_card(take_example: Callable[[], None]) -> QFrame:
+    """The empty state: what this is for and a first task to try."""
+    card = QFrame()
+    card.setObjectName("card")
+    rows = QVBoxLayout(card)
+    rows.setContentsMargins(12, 12, 12, 12)
+    rows.setSpacing(theme.GRID)
+    rows.addWidget(label(words.say("task.empty.title"), "heading"))
+    rows.addWidget(label(words.say("task.empty.text"), "secondary"))
+    example = button(words.say("task.empty.first"), "flat")
+    example.clicked.connect(take_example)
+    rows.addWidget(example, 0, Qt.AlignmentFlag.AlignLeft)
+    return card
+
+
 def action_words(step: Step) -> str:
     """The action with what lies under it, as in: click “Save”."""
     said = words.action(step.action)
@@ -115,10 +132,3 @@ def _top_right(text: str, role: str) -> QLabel:
     made = label(text, role, wrap=False)
     made.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
     return made
-
-
-def _plain_tip(text: str) -> str:
-    """A tooltip that is never read as rich text: Qt guesses by a tag at the start, an escape keeps it plain."""
-    shown = visible(text, 1000)
-    escaped = shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", "<br>")
-    return f"<span>{escaped}</span>"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from threading import Event
 
 from agent_core.actions import Action, Hotkey, Press, Terminal, Wait, target_of
@@ -56,6 +57,9 @@ class Unseen:
         self._own_escapes(escapes_in(action))
         with self._own.hidden():
             return self._inner.do(action, shot, stop)
+
+    def hands_off(self) -> AbstractContextManager[None]:
+        return self._inner.hands_off()
 
     def let_go(self) -> None:
         self._inner.let_go()

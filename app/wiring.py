@@ -7,7 +7,6 @@ them takes seconds; operator, policy and recorders belong to one run.
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 import uuid
 from collections.abc import Callable
@@ -15,20 +14,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from agent_core import __version__
+from agent_core import __version__, paths
 from agent_core.dialects import dialect
-from agent_core.errors import ModelError
+from agent_core.errors import ModelError, StoreError
 from agent_core.loop import Limits, Parts
 from agent_core.models import manifest as manifests
 from agent_core.models import model
 from agent_core.models.scripted import Scripted
 from agent_core.operators.desktop import DesktopOperator
+from agent_core.operators.jail import jail_of
 from agent_core.operators.terminal import TerminalSession
 from agent_core.protocols import Dialect, Model, Operator, Reader
 from agent_core.safety.policy import Mode, Policy
 from agent_core.screen.elements import ElementReader
 from agent_core.settings import ModelSettings, Settings
 from agent_core.step import Run
+from agent_core.traces import retention
 from agent_core.traces.audit import AuditLog, Recorders
 from agent_core.traces.replay import write_replay
 from agent_core.traces.store import NoTrace, TraceStore
@@ -36,6 +37,7 @@ from app.agent_thread import Fitted, Job, Line
 from app.unseen import Unseen
 
 SCRIPTED = "scripted:"
+GRACE_S = 2.0  # the window that asks answers itself; where it cannot, the loop does so much later
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,17 @@ class Workbench:
             manifests.check_language(manifests.find(wanted.name), job.task)
         brain = self._brain_for(wanted, line)
         operator = self._operator(settings, line)
-        policy = Policy(cast(Mode, settings.safety.mode))
+        policy = Policy(
+            cast(Mode, settings.safety.mode),
+            folder=str(settings.run.task_folder),
+            grant_s=settings.safety.grant_minutes * 60.0,
+        )
+        reader = self._reader_for(brain)
         run = Run(
             id=uuid.uuid4().hex,
             task=job.task,
             started=time.time(),
-            consent="settings" if settings.privacy.consent == "yes" else "",
+            consent=job.consent if settings.privacy.consent == "yes" else "",
             app_version=__version__,
             dialect=brain.dialect.name,
             model=brain.model.name,
@@ -87,13 +94,21 @@ class Workbench:
             dialect=brain.dialect,
             model=brain.model,
             decide=policy.decide,
-            recorder=self._recorder(run, line),
-            reader=self._reader_for(brain),
+            recorder=self._recorder(run, settings, reader, line),
+            reader=reader,
             approve=line.approve,
+            caution=policy.note,
+            heard=policy.heard,
             answer=line.answer,
-            limits=Limits(settings.run.max_steps, settings.run.max_minutes * 60),
+            limits=Limits(
+                steps=settings.run.max_steps,
+                seconds=settings.run.max_minutes * 60,
+                per_minute=settings.run.actions_per_minute,
+                approval_seconds=settings.safety.approval_seconds + GRACE_S,
+            ),
             watch=line.watch,
             pause=line.paused,
+            taken=line.taken,
         )
         return Fitted(run, parts, policy)
 
@@ -102,6 +117,18 @@ class Workbench:
         while self._closers:
             self._closers.pop()()
 
+    def tidy(self, settings: Settings, line: Line) -> None:
+        """Deletes the oldest runs beyond what the settings keep; what cannot be deleted now is said, not raised."""
+        if not paths.traces_file().exists():
+            return
+        try:
+            with TraceStore() as store:
+                if notice := store.open():
+                    line.notice(notice)
+            retention.tidy(settings.privacy.keep_days, settings.privacy.keep_megabytes)
+        except StoreError as error:
+            line.notice(str(error))
+
     def close(self) -> None:
         self.put_away()
         if self._brain is not None:
@@ -109,14 +136,18 @@ class Workbench:
             self._brain = None
 
     def _operator(self, settings: Settings, line: Line) -> Operator:
-        terminal = TerminalSession(seconds=settings.run.terminal_seconds)
-        inner = DesktopOperator(settings.run.monitor, settings.run.settle_seconds, terminal=terminal)
+        terminal = TerminalSession(settings.run.task_folder, settings.run.terminal_seconds, jail=jail_of(settings))
+        on_person = line.taken_over if settings.safety.pause_on_mouse else None
+        inner = DesktopOperator(
+            settings.run.monitor, settings.run.settle_seconds, terminal=terminal, on_person=on_person
+        )
         operator = Unseen(inner, line.acting, line.own_escapes)
         self._closers.append(operator.close)
         return operator
 
-    def _recorder(self, run: Run, line: Line) -> Recorders:
-        recorders = Recorders(AuditLog(), TraceStore() if run.consent else NoTrace())
+    def _recorder(self, run: Run, settings: Settings, reader: Reader | None, line: Line) -> Recorders:
+        kept = TraceStore(never_keep=settings.privacy.never_kept, reader=reader) if run.consent else NoTrace()
+        recorders = Recorders(AuditLog(), kept)
         self._closers.append(recorders.close)
         for sentence in recorders.open():
             line.notice(sentence)
@@ -136,6 +167,7 @@ class Workbench:
         return self._brain
 
     def _reader_for(self, brain: Brain) -> Reader | None:
+        """Also for a dialect that needs no elements: the gate judges by them, and pictures are redacted by them."""
         if brain.reads and self._reader is None:
             self._reader = ElementReader()
         return self._reader if brain.reads else None
@@ -145,7 +177,10 @@ def from_manifest(wanted: ModelSettings, preparing: Callable[[float, str], None]
     """The model of a manifest; on first use its file is made, which `preparing` is told of. Raises ModelError."""
     manifest = manifests.find(wanted.name)
     return Brain(
-        model(manifest, wanted, preparing), dialect(manifest.dialect), manifest.sha256, manifest.adapter_sha256
+        model(manifest, wanted, preparing),
+        dialect(manifest.dialect),
+        manifest.sha256,
+        manifests.adapter_hash(manifest, wanted.adapter),
     )
 
 
@@ -166,5 +201,5 @@ def scripted(name: str) -> Brain:
 
 
 def replay(run_id: str) -> Path:
-    """Makes the replay page of a kept run in the temporary folder. Raises StoreError."""
-    return write_replay(run_id, Path(tempfile.gettempdir()) / "deskhand-replay" / f"{run_id}.html")
+    """Makes the replay page of a kept run in the data folder; it goes with the run. Raises StoreError."""
+    return write_replay(run_id, paths.replays_folder() / f"{run_id}.html")

@@ -27,7 +27,8 @@ from agent_core.actions import (
     Wait,
     in_words,
 )
-from app.phrases import CHOICES, PHRASES, SETTINGS
+from app.phrases import PHRASES
+from app.setting_phrases import CHOICES, SETTINGS
 
 Language = Literal["en", "zh"]
 
@@ -40,6 +41,11 @@ def choose(choice: str) -> None:
     if choice == "system":
         choice = "zh" if QLocale.system().language() is QLocale.Language.Chinese else "en"
     _language = "zh" if choice == "zh" else "en"
+
+
+def language() -> Language:
+    """The language in use."""
+    return _language
 
 
 def say(key: str, **values: object) -> str:

@@ -30,6 +30,9 @@ BENCHES = {
     "quantised_against_base": "tests.benches.replying:quantised_against_base",
     "typing": "tests.benches.typing_text:typing",
     "trace_write": "tests.benches.keeping:trace_write",
+    "streaming": "tests.benches.streaming:streaming",
+    "rows": "tests.benches.training_rows:rows",
+    "packed": "tests.benches.training_rows:packing",
 }
 
 

@@ -4,6 +4,9 @@
 
 Prints a row per task, success with a 95 % interval (Wilson), and the median seconds per step, split into capture,
 read, think and act. An episode whose sandbox failed is run once more, and left out if it fails again.
+
+With `--mode ask_risky` or `ask_all` the gate asks as it would ask a person, is always told yes, and the questions are
+counted; `--model teacher` lets the suite's own teachers act, who make the moves that a good agent would make.
 """
 
 from __future__ import annotations
@@ -14,19 +17,25 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from agent_core.dialects.elements import Elements
 from agent_core.errors import DeskhandError
 from agent_core.protocols import Model, Recorder
+from agent_core.safety.policy import Mode
 from agent_core.screen.elements import ElementReader
 from agent_core.traces.store import NoTrace, TraceStore
+from training import questions
 from training.curate import is_solved
+from training.deltas import hash_of
 from training.rollouts import Rollout, run_episode
 from training.runs import write_json
 from training.serving import served
-from training.tasks import SUITES, suite
+from training.tasks import SUITES, consequential, suite
 from training.tasks.task import Split, Suite, seed_of
+
+MODES: tuple[str, ...] = tuple(mode for mode in get_args(Mode) if mode != "watch")
+TEACHER = "teacher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +43,9 @@ class Args:
     """What to evaluate."""
 
     suite: str = field(default="desk", metadata={"help": "which suite: " + ", ".join(SUITES)})
+    mode: str = field(default="sandbox", metadata={"help": "the gate's mode: " + ", ".join(MODES)})
     split: str = field(default="held_out", metadata={"help": "train or held_out"})
-    model: str = field(default="bundled", metadata={"help": "name of a manifest"})
+    model: str = field(default="bundled", metadata={"help": "name of a manifest, or teacher"})
     adapter: str = field(default="", metadata={"help": "adapter folder to use instead of the manifest's"})
     tasks: str = field(default="", metadata={"help": "task names, comma separated; the evaluated ones if empty"})
     episodes: int = field(default=0, metadata={"help": "episodes a task; 0 takes the suite's own number"})
@@ -53,6 +63,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = Args(**vars(parser.parse_args(argv)))
     if args.split not in ("train", "held_out"):
         parser.error("--split is train or held_out")
+    if args.mode not in MODES:
+        parser.error(f"--mode is {' or '.join(MODES)}")
     split: Split = "train" if args.split == "train" else "held_out"
     result = evaluate(args, split)
     print(table(result))
@@ -65,8 +77,10 @@ def evaluate(args: Args, split: Split) -> dict[str, Any]:
     source = suite(args.suite)
     tasks = [t for t in args.tasks.split(",") if t] or list(source.evaluated)
     episodes = args.episodes or source.episodes
-    recorder = TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images") if args.db else NoTrace()
-    model = served(args.model, args.adapter, args.threads)
+    recorder = (
+        TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images", sandbox_as_is=True) if args.db else NoTrace()
+    )
+    model = None if args.model == TEACHER else served(args.model, args.adapter, args.threads)
     rollouts: dict[str, list[Rollout]] = {}
     try:
         for task in tasks:
@@ -78,16 +92,18 @@ def evaluate(args: Args, split: Split) -> dict[str, Any]:
                 mark = "solved" if is_solved(one.reward) else "failed"
                 print(f"{task} {n}: {mark} in {len(one.turns)} turns, {one.seconds:.1f} s  {one.text[:80]}", flush=True)
     finally:
-        model.close()
+        if model is not None:
+            model.close()
         source.close()
         recorder.close()
     return summary(args, rollouts)
 
 
 def attempt(
-    args: Args, source: Suite, task: str, seed: int, split: Split, model: Model, recorder: Recorder
+    args: Args, source: Suite, task: str, seed: int, split: Split, model: Model | None, recorder: Recorder
 ) -> Rollout | None:
-    """One episode; None when the sandbox failed twice."""
+    """One episode, by the teacher without a model; None when the sandbox failed twice."""
+    mode = cast(Mode, args.mode)
     text = ""
     for _ in range(2):
         try:
@@ -96,8 +112,9 @@ def attempt(
             text = str(error)
             continue
         try:
-            reader = ElementReader(threads=args.threads)
-            one = run_episode(args.suite, task, seed, episode, model, reader, recorder, Elements(), args.max_steps)
+            acts, reader = model or episode.teacher, None if model else episode.reader
+            reads = reader or ElementReader(threads=args.threads)
+            one = run_episode(args.suite, task, seed, episode, acts, reads, recorder, Elements(), args.max_steps, mode)
         finally:
             episode.close()
         if one.reward is not None:
@@ -123,16 +140,25 @@ def summary(args: Args, rollouts: dict[str, list[Rollout]]) -> dict[str, Any]:
         "suite": args.suite,
         "split": args.split,
         "model": args.adapter or args.model,
+        "adapter_sha256": hash_of(Path(args.adapter)) if args.adapter else "",
         "success": wins / len(every) if every else math.nan,
         "ci95": wilson(wins, len(every)),
         "tasks": {
-            task: {"success": sum(is_solved(r.reward) for r in of_task) / len(of_task), "n": len(of_task)}
+            task: {
+                "success": sum(is_solved(r.reward) for r in of_task) / len(of_task),
+                "n": len(of_task),
+                "solved": {str(r.seed): is_solved(r.reward) for r in of_task},
+            }
             for task, of_task in rollouts.items()
         },
         "seconds_per_step": {
             "median": statistics.median(whole) if whole else math.nan,
             **{name: statistics.median(values) if values else math.nan for name, values in parts.items()},
         },
+        "mode": args.mode,
+        **questions.summary(
+            {task: [r.turns for r in of_task] for task, of_task in rollouts.items()}, consequential(args.suite)
+        ),
     }
 
 
@@ -160,6 +186,14 @@ def table(result: dict[str, Any]) -> str:
         f"median seconds per step {s['median']:.2f} "
         f"(capture {s['capture']:.2f}, read {s['read']:.2f}, think {s['think']:.2f}, act {s['act']:.2f})"
     )
+    if result["mode"] != "sandbox":
+        asked = result["questions"]
+        lines.append(f"questions per task {asked['mean']:.2f}, per harmless task {asked['harmless']:.2f}")
+        lines.append("acts by tier: " + ", ".join(f"{tier} {n}" for tier, n in result["acts"].items()))
+        lines += [
+            f"not asked: {u['tier']} {u['act']} {u['on']!r} in {u['task']} ({u['who']}: {u['reason']})"
+            for u in result["unasked"]
+        ]
     return "\n".join(lines)
 
 

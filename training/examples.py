@@ -1,20 +1,26 @@
 """From a turn to what a trainer reads: token ids and a mask of the tokens the model is to learn.
 
 Only the reply and its stop token are learnt; the prompt, the header of the assistant turn and padding are not. The
-prompt text is the one that was rendered for the model that was served, so training and serving cannot differ.
+prompt text is the one that was rendered for the model that was served, so training and serving cannot differ. A reply
+whose ids were kept when it was sampled is never tokenised again (`sampled_turns`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 
-from agent_core.step import CHATML_STOP
+from agent_core.dialects.window import IMAGE
+from agent_core.step import CHATML_STOP, Reply
+from agent_core.traces.rows import KeptTurn
+from training.rows import Picture, SampledTurn
 
 IGNORED = -100
+SHOWN = "<|vision_start|>{}<|vision_end|>"
+IMAGE_TOKEN = "<|image_pad|>"
 
 
 class Tokenizer(Protocol):
@@ -90,3 +96,65 @@ def by_length(examples: Iterable[Example], tokens: int, generator: torch.Generat
             widest = len(pool[i].ids)
     shuffle = torch.randperm(len(batches), generator=generator).tolist()
     return [batches[i] for i in shuffle]
+
+
+def prompt_ids(tokenizer: Tokenizer, prompt: str, images: Sequence[Picture] = ()) -> tuple[int, ...]:
+    """The ids of a prompt in ChatML, each `<image>` as the tokens of its picture. Raises ValueError if they differ."""
+    parts = prompt.split(IMAGE)
+    if len(parts) - 1 != len(images):
+        raise ValueError(f"{len(parts) - 1} places for pictures in the prompt, and {len(images)} pictures")
+    text = parts[0]
+    for image, part in zip(images, parts[1:], strict=True):
+        text += SHOWN.format(IMAGE_TOKEN * image.tokens) + part
+    return tuple(tokenizer.encode(text, add_special_tokens=False))
+
+
+def sampled_turn(
+    tokenizer: Tokenizer,
+    prompt: str,
+    reply: Reply,
+    *,
+    images: Sequence[Picture] = (),
+    reward: float = 0.0,
+    version: int = 0,
+    thought: str = "",
+) -> SampledTurn:
+    """A turn for `rows_of`. A reply without ids (a teacher's, a person's) is tokenised and given its stop token."""
+    ids = reply.token_ids or tuple(tokenizer.encode(reply.text + CHATML_STOP, add_special_tokens=False))
+    return SampledTurn(
+        prompt_ids=prompt_ids(tokenizer, prompt, images),
+        reply_ids=ids,
+        logprobs=reply.logprobs,
+        images=tuple(images),
+        reward=reward,
+        version=version,
+        thought_chars=len(thought),
+        reply_chars=len(reply.text),
+    )
+
+
+def sampled_turns(
+    turns: Sequence[KeptTurn],
+    tokenizer: Tokenizer,
+    *,
+    picture: Callable[[str], Picture] | None = None,
+    reward: float = 0.0,
+    version: int = 0,
+) -> list[SampledTurn]:
+    """The kept turns of one run; its reward lies on the last. `picture` is told the hash of each picture asked with."""
+    made = []
+    for n, turn in enumerate(turns):
+        images = [picture(sha256) for sha256 in turn.prompt_images] if picture else []
+        of_turn = reward if n == len(turns) - 1 else 0.0
+        made.append(
+            sampled_turn(
+                tokenizer,
+                turn.prompt,
+                turn.reply,
+                images=images,
+                reward=of_turn,
+                version=version,
+                thought=turn.thought,
+            )
+        )
+    return made

@@ -22,12 +22,13 @@ from agent_core import __version__, loop
 from agent_core.dialects.elements import Elements
 from agent_core.errors import DeskhandError, ModelError
 from agent_core.protocols import Dialect, Model, Reader, Recorder
-from agent_core.safety.policy import Policy
+from agent_core.safety.policy import Mode
 from agent_core.screen.elements import ElementReader
 from agent_core.step import Prompt, Reply, Run, Status, Turn
 from agent_core.traces.reads import Traces
 from agent_core.traces.store import TraceStore
 from training.curate import LESSONS, Row, is_solved
+from training.questions import Gate
 from training.serving import served
 from training.tasks import SUITES, suite
 from training.tasks.task import Episode, Suite, seed_of
@@ -57,8 +58,13 @@ def run_episode(
     recorder: Recorder,
     dialect: Dialect,
     max_steps: int,
+    mode: Mode = "sandbox",
 ) -> Rollout:
-    """Runs one opened episode to its end or to `max_steps` actions and scores it from the outside."""
+    """Runs one opened episode to its end or to `max_steps` actions and scores it from the outside.
+
+    In another `mode` than the sandbox's, what the gate asks is allowed and counted (see `questions`).
+    """
+    gate = Gate(mode)
     run = Run(
         id=uuid.uuid4().hex,
         task=episode.task,
@@ -67,7 +73,7 @@ def run_episode(
         app_version=__version__,
         dialect=dialect.name,
         model=model.name,
-        mode="sandbox",
+        mode=mode,
         operator=episode.operator.name,
         tags=(f"suite:{suite_name}", f"task:{task}", f"seed:{seed}"),
     )
@@ -75,9 +81,10 @@ def run_episode(
         operator=episode.operator,
         dialect=dialect,
         model=model,
-        decide=Policy("sandbox").decide,
+        decide=gate.decide,
         recorder=recorder,
         reader=reader,
+        approve=gate.approve,
         limits=loop.Limits(steps=max_steps, seconds=300),
     )
     turns: list[Turn] = []
@@ -148,7 +155,7 @@ def plan(tasks: Sequence[str], args: Args) -> Iterator[tuple[str, int]]:
 def record(args: Args) -> int:
     """Records episodes of the teachers, or of a policy with the teachers' word on it; returns how many were solved."""
     folder = Path(args.db)
-    store = TraceStore(folder / "traces.db", folder / "images")
+    store = TraceStore(folder / "traces.db", folder / "images", sandbox_as_is=True)
     source: Suite = suite(args.suite)
     tasks = [t for t in args.tasks.split(",") if t] or list(source.tasks())
     known = recorded(folder)

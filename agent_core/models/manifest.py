@@ -208,6 +208,16 @@ def sha256_of(path: Path) -> str:
         raise ModelError(f"The model file {path} cannot be read ({error.strerror}). {SAFE} Check the disk.") from error
 
 
+def adapter_hash(manifest: Manifest, chosen: str) -> str:
+    """The hash of the adapter that acts: of the folder in the settings, or the manifest's own if that is empty.
+
+    Raises ModelError when there is no such adapter.
+    """
+    if not chosen or manifest.kind != "llama_cpp":
+        return manifest.adapter_sha256
+    return sha256_of(Path(chosen).expanduser() / "adapter_model.safetensors")
+
+
 def verify(path: Path, sha256: str) -> None:
     """Raises ModelError when the file is not the one the manifest means.
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event
 
 import numpy as np
@@ -19,9 +20,10 @@ from playwright.sync_api import Browser, FloatRect, Page, Playwright, Request, s
 from playwright.sync_api import Error as PlaywrightError
 
 from agent_core import actions as act
-from agent_core.errors import InputError, ScreenError
+from agent_core.errors import InputError, ScreenError, SecretError
 from agent_core.operators.browser_keys import chord, key_name
 from agent_core.operators.geometry import to_input
+from agent_core.secrets import VAULT
 from agent_core.step import Outcome, Screenshot, Transform
 
 FLAGS = (
@@ -61,6 +63,7 @@ class BrowserOperator:
     """`clip` is the part of the page that is seen and acted on: left, top, width, height in CSS pixels."""
 
     name = "browser"
+    vault = VAULT  # fills the placeholders of secrets in what is typed
 
     def __init__(self, page: Page, clip: Clip | None = None, settle_seconds: float = 1.5) -> None:
         self._clip = clip
@@ -72,6 +75,8 @@ class BrowserOperator:
         self._scale = 0.0
         self._held: list[str] = []
         self._button_down = False
+        self._hands_off = False
+        self._stop = Event()  # that of the run under way
         self._on_close: Callable[[], None] = lambda: None
         self._watch(page)
 
@@ -110,7 +115,7 @@ class BrowserOperator:
         while time.monotonic() - begin < (LOAD_SECONDS if self._loading else self._settle_seconds):
             time.sleep(FRAME_PAUSE)
             last, frame = frame, self._frame(begin + LOAD_SECONDS)
-            if _at_rest(last, frame, self._scale) and not self._loading:
+            if self._stop.is_set() or (_at_rest(last, frame, self._scale) and not self._loading):
                 break
         height, width = frame.shape[:2]
         left, top = (self._clip or (0, 0))[:2]
@@ -120,10 +125,15 @@ class BrowserOperator:
 
     def do(self, action: act.Action, shot: Screenshot, stop: Event) -> Outcome:
         begin = time.monotonic()
+        self._stop = stop
+        if stop.is_set():
+            return Outcome(ok=False, text="Stopped.")
         try:
+            if self._hands_off:
+                raise InputError("The user is being asked something, so nothing may be pressed or moved now.")
             self._do(action, shot, stop)
             ok, text = True, ""
-        except (InputError, ScreenError) as error:
+        except (InputError, ScreenError, SecretError) as error:
             ok, text = False, str(error)
         except PlaywrightError as error:
             ok, text = False, f"The browser did not take the input: {_first_line(error)}"
@@ -139,6 +149,16 @@ class BrowserOperator:
         except PlaywrightError:
             self._held.clear()  # the page is gone, and what was held on it as well
         self._button_down = False
+        self._stop = Event()
+
+    @contextmanager
+    def hands_off(self) -> Iterator[None]:
+        """While entered no input is made. What is held is held in this page alone, where it can answer nobody."""
+        self._hands_off = True
+        try:
+            yield
+        finally:
+            self._hands_off = False
 
     def close(self) -> None:
         self.let_go()
@@ -172,7 +192,8 @@ class BrowserOperator:
                 keyboard.up(name)
                 if name in self._held:
                     self._held.remove(name)
-            case act.Type(text):
+            case act.Type(written):
+                text = self.vault.fill(written)
                 for start_at in range(0, len(text), TYPE_CHUNK):
                     if stop.is_set():
                         return

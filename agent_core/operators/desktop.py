@@ -2,15 +2,15 @@
 
 Looking is the work of `agent_core.screen`; pixels come from `geometry`, key names from `keys`, events from `xinput`
 and `keyboard`. This file only says what each action means. It keeps nothing pressed: what fails or is stopped half
-way is let go before `do` returns, and the rest by `let_go`.
+way, or broken off because a person took the mouse, is let go before `do` returns, and the rest by `let_go`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from threading import Event
 from typing import Protocol, assert_never
 
@@ -32,13 +32,15 @@ from agent_core.actions import (
     Type,
     Wait,
 )
-from agent_core.errors import InputError, ScreenError, Stopped
+from agent_core.errors import InputError, ScreenError, SecretError, Stopped, TakenOver
 from agent_core.keys import chord, key_name
 from agent_core.operators.geometry import to_input
+from agent_core.operators.hand import HandWatch
 from agent_core.operators.keyboard import Keyboard
 from agent_core.operators.xinput import X_ERRORS, XInput, pause
 from agent_core.screen.capture import Screen, refuse_unusable_session
 from agent_core.screen.settle import settled
+from agent_core.secrets import VAULT
 from agent_core.step import Outcome, Screenshot
 
 LEFT, RIGHT = 1, 3
@@ -59,6 +61,10 @@ class Shell(Protocol):
 
     def run(self, command: str, stop: Event) -> Outcome: ...
 
+    def freeze(self) -> None: ...
+
+    def thaw(self) -> None: ...
+
     def close(self) -> None: ...
 
 
@@ -67,11 +73,13 @@ class DesktopOperator:
 
     `monitor` counts from 1; `settle_seconds` is how long `look` waits for the screen to come to rest. `screen` is where
     frames come from; when not given it is made here, with `hide` entered around each frame so that our own windows are
-    not in it. `terminal` runs terminal actions. Raises ScreenError or InputError when the screen cannot be seen or
-    moved.
+    not in it. `terminal` runs terminal actions. `on_person` is called, in any thread, when a person moves the mouse
+    after the first action; what is being done then is broken off. None: they share the mouse. Raises ScreenError or
+    InputError when the screen cannot be seen or moved.
     """
 
     name = "desktop"
+    vault = VAULT  # fills the placeholders of secrets in what is typed
 
     def __init__(
         self,
@@ -80,10 +88,13 @@ class DesktopOperator:
         screen: Screen | None = None,
         hide: Callable[[], AbstractContextManager[object]] | None = None,
         terminal: Shell | None = None,
+        on_person: Callable[[], None] | None = None,
     ) -> None:
         refuse_unusable_session()  # before X is asked: XWayland would answer and show nothing
-        self._x = XInput()
+        self._x = XInput(mind_hand=on_person is not None)
         self._x.release_left_over()
+        self._on_person = on_person or (lambda: None)
+        self._watch = HandWatch(self._x, self._on_person)
         self._keyboard = Keyboard(self._x)
         self._screen = screen or Screen(monitor, hide or contextlib.nullcontext)
         self._settle_seconds = settle_seconds
@@ -92,18 +103,24 @@ class DesktopOperator:
 
     def look(self) -> Screenshot:
         """A settled frame of the monitor. Raises ScreenError when there is nothing usable to see."""
-        return settled(self._screen.grab, self._settle_seconds)
+        return settled(self._screen.grab, self._settle_seconds, stop=self._watch.stop)
 
     def do(self, action: Action, shot: Screenshot, stop: Event) -> Outcome:
         """Carries one action out. Input that cannot be made, or a stop, comes back as Outcome(ok=False, text)."""
         started = time.monotonic()
+        self._watch.stop = stop
         try:
             if stop.is_set():
                 raise Stopped("Stopped.")
             if isinstance(action, Terminal):
                 return self._in_terminal(action, stop)
+            self._x.take_up()
             self._act(action, shot, stop)
-        except (InputError, ScreenError, Stopped) as problem:
+        except TakenOver as taken:
+            self._x.let_go()
+            self._on_person()
+            return Outcome(ok=False, text=str(taken), duration_ms=_since(started))
+        except (InputError, ScreenError, SecretError, Stopped) as problem:
             return Outcome(ok=False, text=str(problem), duration_ms=_since(started))
         except X_ERRORS as lost:
             return Outcome(
@@ -114,14 +131,28 @@ class DesktopOperator:
     def let_go(self) -> None:
         """Releases every key and button that is still held, and the keycodes bound for typing. Safe to call twice."""
         self._x.let_go()
+        self._watch.stop = Event()
         try:
             self._keyboard.free(FREE_SECONDS, Event())
         except X_ERRORS:
             pass  # the server has gone, and the bindings with it
 
+    @contextmanager
+    def hands_off(self) -> Iterator[None]:
+        """While entered nothing is held, input is refused with InputError and background commands stand still."""
+        with self._x.hands_off():
+            if self._terminal is not None:
+                self._terminal.freeze()
+            try:
+                yield
+            finally:
+                if self._terminal is not None:
+                    self._terminal.thaw()
+
     def close(self) -> None:
         """Lets everything go and frees the display connections and the terminal."""
         self.let_go()
+        self._watch.close()
         self._x.close()
         self._screen.close()
         if self._terminal is not None:
@@ -146,7 +177,7 @@ class DesktopOperator:
             case Release(key):
                 self._keyboard.release(key_name(key))
             case Type(text):
-                self._keyboard.type(text, stop)
+                self._keyboard.type(self.vault.fill(text), stop)
             case Wait(seconds):
                 pause(max(0.0, seconds), stop)
             case Finished() | CallUser() | Terminal():

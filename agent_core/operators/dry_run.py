@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from contextlib import AbstractContextManager
 from threading import Event
 
 from agent_core.actions import Action, Drag, Point, Scroll, in_words, target_of
@@ -19,11 +21,12 @@ class DryRunOperator:
 
     def __init__(self, real: Operator | None = None) -> None:
         self._real = real
+        self._blank = _blank()
         self.would_do: list[Action] = []
 
     def look(self) -> Screenshot:
         """The real operator's frame, or a blank one."""
-        return self._real.look() if self._real is not None else _blank()
+        return self._real.look() if self._real is not None else self._blank
 
     def do(self, action: Action, shot: Screenshot, stop: Event) -> Outcome:
         """Notes the action and says what it would have done; does not even wait."""
@@ -34,6 +37,10 @@ class DryRunOperator:
 
     def let_go(self) -> None:
         """Nothing is ever held."""
+
+    def hands_off(self) -> AbstractContextManager[None]:
+        """As the real operator does; nothing is ever moved here."""
+        return self._real.hands_off() if self._real is not None else contextlib.nullcontext()
 
     def close(self) -> None:
         """Closes the real operator."""

@@ -105,7 +105,7 @@ class Keyboard:
     def type(self, text: str, stop: threading.Event) -> None:
         """Types the text exactly; a line break is Return.
 
-        Raises InputError before the first key if no window takes it or no key can make a character; Stopped.
+        Raises InputError before the first key if no window takes it or no key can make a character; Stopped, TakenOver.
         """
         if not self._x.has_focus():
             raise InputError("No window takes the keyboard now, so nothing was typed. Click into the window first.")
@@ -128,6 +128,7 @@ class Keyboard:
                 for keycode in [*_shift_too(layout, stroke, symbols), stroke.keycode]:
                     if stop.is_set():
                         raise Stopped("Stopped.")
+                    self._x.check_hand()
                     down.append(keycode)
                     self._x.key(keycode, True)
                     pause(CHORD_SECONDS, stop)
@@ -137,6 +138,7 @@ class Keyboard:
 
     def hold(self, name: str) -> None:
         """Holds one key down until `release` or the input's `let_go`. Raises InputError if the layout lacks it."""
+        self._x.check_hand()
         self._x.key(self._key_of(name), True)
 
     def release(self, name: str) -> None:
@@ -155,6 +157,7 @@ class Keyboard:
     def _type_part(self, part: str, layout: Layout, stop: threading.Event) -> None:
         for n, char in enumerate(part, 1):
             stroke = layout.stroke(keysym_of(char))
+            self._x.check_hand()
             with self._x.together(), self._shifted(layout, stroke.shift):
                 self._tap(stroke.keycode)
             pause(KEY_SECONDS, stop)

@@ -11,7 +11,8 @@ import os
 import re
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import assert_never
@@ -33,7 +34,9 @@ from agent_core.actions import (
     Wait,
 )
 from agent_core.errors import InputError
+from agent_core.operators.jail import Jail
 from agent_core.operators.shell import POLL_SECONDS, Shell
+from agent_core.operators.terminal_environment import for_commands
 from agent_core.operators.terminal_output import Collected
 from agent_core.operators.terminal_picture import picture
 from agent_core.step import Outcome, Screenshot
@@ -54,7 +57,8 @@ class TerminalSession:
     """A bash whose folder and variables stay from one command to the next.
 
     `cwd` is where it starts (the home folder when None), `seconds` the longest time of one command, `output_limit` the
-    most characters of output in an outcome, `env` the environment (the program's own when None).
+    most characters of output in an outcome, `env` the environment (the program's own when None); variables that look
+    secret are left out of it. `jail` is where commands are locked into.
     """
 
     def __init__(
@@ -63,11 +67,14 @@ class TerminalSession:
         seconds: float = 60.0,
         output_limit: int = 8000,
         env: Mapping[str, str] | None = None,
+        jail: Jail | None = None,
     ) -> None:
         self._seconds = seconds
         self._limit = output_limit
-        folder = Path(cwd) if cwd is not None else Path.home()
-        self._shell = Shell(folder, os.environ if env is None else env, room=4 * output_limit)
+        self._jail = jail
+        folder = Path(cwd).expanduser() if cwd is not None else Path.home()
+        given = for_commands(os.environ if env is None else env)
+        self._shell = Shell(folder, given, room=4 * output_limit, jail=jail)
 
     def run(self, command: str, stop: Event) -> Outcome:
         """Runs one command and waits for its end. "" reads more output of background jobs, "C-c" ends them.
@@ -86,6 +93,14 @@ class TerminalSession:
             outcome = Outcome(ok=False, text=str(problem))
         return dataclasses.replace(outcome, duration_ms=(time.monotonic() - started) * 1000)
 
+    def freeze(self) -> None:
+        """Stops everything that runs where it is, until `thaw`: for the time a question is open to the person."""
+        self._shell.freeze()
+
+    def thaw(self) -> None:
+        """Lets go on what `freeze` has stopped."""
+        self._shell.thaw()
+
     def close(self) -> None:
         """Ends the shell and everything it started. Safe to call twice."""
         self._shell.close()
@@ -102,6 +117,8 @@ class TerminalSession:
             notes.append(f"[exit code {code}]")
         if code != 0 and _ASKED.search(text):
             notes.append("[nobody can type into a command here: pass what it asks for as arguments or through a pipe]")
+        if self._jail is not None:
+            notes.append(self._jail.note(text))
         return Outcome(ok=code == 0, text="\n".join(filter(None, [text, *notes])))
 
     def _more(self, stop: Event) -> Outcome:
@@ -140,8 +157,9 @@ class TerminalOperator:
         seconds: float = 60.0,
         output_limit: int = 8000,
         env: Mapping[str, str] | None = None,
+        jail: Jail | None = None,
     ) -> None:
-        self._session = TerminalSession(cwd, seconds, output_limit, env)
+        self._session = TerminalSession(cwd, seconds, output_limit, env, jail)
         self._lines: list[str] = []
 
     def look(self) -> Screenshot:
@@ -170,6 +188,15 @@ class TerminalOperator:
 
     def let_go(self) -> None:
         """Nothing is ever held."""
+
+    @contextmanager
+    def hands_off(self) -> Iterator[None]:
+        """While entered the jobs in the background stand still."""
+        self._session.freeze()
+        try:
+            yield
+        finally:
+            self._session.thaw()
 
     def close(self) -> None:
         """Ends the shell and everything it started."""

@@ -2,7 +2,7 @@
 
 Only primitives: move, button up or down, key up or down, and "has the focused program caught up". What is down is
 kept in order, so that `let_go` can release all of it whatever happened in between. Which keycode makes which
-character is the business of `keyboard.py`.
+character is the business of `keyboard.py`, whose hand is on the mouse that of `hand.py`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from Xlib.protocol import event
 
 from agent_core.errors import InputError, ScreenError, Stopped
 from agent_core.operators import xkb
+from agent_core.operators.hand import Hand
 
 X_ERRORS = (error.XError, error.ConnectionClosedError, OSError)  # what any call to a server may raise
 NEAR_PIXELS = 2  # a pointer further from where it was sent was taken elsewhere
@@ -29,37 +30,77 @@ NEAR_PIXELS = 2  # a pointer further from where it was sent was taken elsewhere
 class XInput:
     """One connection for input events, for use from any thread. Opening it raises ScreenError or InputError."""
 
-    def __init__(self, display_name: str | None = None) -> None:
+    def __init__(self, display_name: str | None = None, mind_hand: bool = False) -> None:
+        """`mind_hand`: whether a person's hand on the mouse breaks off what is done, with TakenOver."""
         self.display = _open(display_name)
         self.root = self.display.screen().root
-        self._lock = threading.RLock()
+        self.hand = Hand(mind_hand)
+        self._lock = self.hand.lock
         self._keys: list[int] = []
         self._buttons: list[int] = []
+        self._owed: list[int] = []
         self._gathering = False
+        self._hands_off = False
 
     def move(self, x: int, y: int) -> None:
         """Puts the pointer at a pixel of the root window. Raises InputError when it does not get there."""
+        self.check_hand()
         for _ in range(2):  # the person's own hand may be on the mouse: try once more
-            self._fake(X.MotionNotify, 0, x, y)
-            there = self.root.query_pointer()
-            if abs(there.root_x - x) <= NEAR_PIXELS and abs(there.root_y - y) <= NEAR_PIXELS:
+            with self._lock:
+                self._refuse_while_asked()
+                self._fake(X.MotionNotify, 0, x, y)
+                there = self._pointer()
+                self.hand.left(there)
+            if abs(there[0] - x) <= NEAR_PIXELS and abs(there[1] - y) <= NEAR_PIXELS:
                 return
         raise InputError(
-            f"The pointer was sent to ({x}, {y}) but is at ({there.root_x}, {there.root_y}): someone or something "
-            "else moves the mouse. Look again before clicking."
+            f"The pointer was sent to ({x}, {y}) but is at {there}: someone or something else moves the mouse. "
+            "Look again before clicking."
         )
 
     def button(self, number: int, down: bool) -> None:
-        """Presses or releases a pointer button (1 left, 2 middle, 3 right, 4 to 7 the wheel)."""
+        """Presses or releases a pointer button (1 left, 2 middle, 3 right, 4 to 7 the wheel). Raises TakenOver."""
+        if down:
+            self.check_hand()
         with self._lock:
+            if down:
+                self._refuse_while_asked()
             _remember(self._buttons, number, down)
             self._fake(X.ButtonPress if down else X.ButtonRelease, number)
 
     def key(self, keycode: int, down: bool) -> None:
         """Presses or releases a key by its keycode."""
         with self._lock:
+            if down:
+                self._refuse_while_asked()
             _remember(self._keys, keycode, down)
             self._fake(X.KeyPress if down else X.KeyRelease, keycode)
+
+    def check_hand(self) -> None:
+        """Raises TakenOver when a person moves the mouse."""
+        self.hand.check(self._pointer)
+
+    @contextmanager
+    def hands_off(self) -> Iterator[None]:
+        """While entered nothing is down and nothing can be pressed or moved: a key that is held would repeat itself
+        into the dialog that asks the person. `take_up` presses it again."""
+        with self._lock:
+            owed = self._owed or self._keys.copy()
+            self.let_go()
+            self._hands_off = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hands_off, self._owed = False, owed
+                self.hand.given_back()
+
+    def take_up(self) -> None:
+        """Before an action: presses again the keys that were held when the person was asked."""
+        with self._lock:
+            owed, self._owed = self._owed, []
+            for keycode in owed:
+                self.key(keycode, True)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -86,6 +127,8 @@ class XInput:
     def let_go(self) -> None:
         """Releases all keys and buttons this connection still holds, the newest first."""
         with self._lock:
+            self._owed = []
+            self.hand.left(None)
             try:
                 for keycode in reversed(self._keys.copy()):
                     self.key(keycode, False)
@@ -94,6 +137,11 @@ class XInput:
             except X_ERRORS:  # the server has gone, and with it everything that was held
                 self._keys.clear()
                 self._buttons.clear()
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything is down, or to be pressed again."""
+        return bool(self._keys or self._buttons or self._owed)
 
     def modifiers(self) -> int:
         """The X modifier mask in effect, with the keyboard group in bits 13 and 14."""
@@ -155,6 +203,14 @@ class XInput:
             self.display.close()
         except X_ERRORS:
             pass  # closed already, by us or by the server
+
+    def _pointer(self) -> tuple[int, int]:
+        there = self.root.query_pointer()
+        return there.root_x, there.root_y
+
+    def _refuse_while_asked(self) -> None:
+        if self._hands_off:
+            raise InputError("The user is being asked something, so nothing may be pressed or moved now.")
 
     def _fake(self, kind: int, detail: int, x: int = 0, y: int = 0) -> None:
         xtest.fake_input(self.display, kind, detail, X.CurrentTime, X.NONE, x, y)

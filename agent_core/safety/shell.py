@@ -1,10 +1,10 @@
 """What the gate makes of a shell command: parsed by the bash grammar, never by patterns over the raw string.
 
-Covered: one plain command from a list of programs that only read, with plain words as arguments, passes. Everything
-else asks: a second command in any form, a substitution, an expansion, a redirection to a file, an interpreter, a
-program that can start another or print the environment, network, writes, and whatever the grammar does not know.
-A short list is denied.
-Not covered: what a program does with a file that it is allowed to read; aliases and functions of the user's shell.
+Allowed: one plain command from a list of programs that only read, on files of the task's folder, the user's folder or
+public ones. Everything else asks: a second command in any form (a pipe between readers too, though at a tier that can
+be granted for a run), a substitution, an expansion, a redirection to a file, an interpreter, a program that can start
+another or print the environment, network, writes, and whatever the grammar does not know. A short list is denied.
+Not covered: aliases and functions of the user's shell; see shell_places for links, shell_git for configurations.
 
     python -m agent_core.safety.shell "COMMAND"     prints JSON {verdict, tier, reason}; "-" reads one command a line
 """
@@ -12,166 +12,74 @@ Not covered: what a program does with a file that it is allowed to read; aliases
 from __future__ import annotations
 
 import json
-import posixpath
-import re
 import sys
-from functools import cache
 from pathlib import PurePosixPath
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
-from agent_core.step import Decision, Tier, Verdict
-
-# Programs that only read, with the options that would make them do more.
-READ_ONLY: dict[str, frozenset[str]] = {
-    "basename": frozenset(),
-    "cal": frozenset(),
-    "cat": frozenset(),
-    "cd": frozenset(),
-    "cksum": frozenset(),
-    "cmp": frozenset(),
-    "cut": frozenset(),
-    "date": frozenset({"s", "--set"}),
-    "df": frozenset(),
-    "diff": frozenset({"--output", "--from-file", "--to-file"}),
-    "dirname": frozenset(),
-    "du": frozenset(),
-    "echo": frozenset(),
-    "grep": frozenset({"r", "R", "f", "--recursive", "--dereference-recursive", "--directories", "--file", "d"}),
-    "head": frozenset(),
-    "id": frozenset(),
-    "ls": frozenset(),
-    "md5sum": frozenset(),
-    "nproc": frozenset(),
-    "pwd": frozenset(),
-    "readlink": frozenset(),
-    "realpath": frozenset(),
-    "sha256sum": frozenset(),
-    "stat": frozenset(),
-    "tac": frozenset(),
-    "tail": frozenset({"f", "F", "--follow", "--retry"}),
-    "tr": frozenset(),
-    "true": frozenset(),
-    "uname": frozenset(),
-    "uptime": frozenset(),
-    "wc": frozenset(),
-    "which": frozenset(),
-    "whoami": frozenset(),
-}
-SECRET_PLACES = (
-    "shadow",
-    "id_",
-    "environ",
-    "keyrings",
-    "credentials",
-    "password",
-    "secret",
-    "token",
-    "history",
-    "Cookies",
-    "hosts.yml",
-    "kdbx",
-    ".pem",
-    ".key",
+from agent_core.safety.shell_denied import why_denied, wrapped
+from agent_core.safety.shell_programs import why_more_than_reading
+from agent_core.safety.shell_rules import CRITICAL, FILE_TOOLS
+from agent_core.safety.shell_words import (
+    LONGEST,
+    WORDS,
+    Word,
+    command_words,
+    odd_character,
+    plain_words,
+    rough_words,
+    text_of,
+    tree_of,
+    walk,
+    word_of,
 )
-DENIED = frozenset({"mkfs", "shutdown", "reboot", "halt", "poweroff", "wipefs", "shred"})
-CRITICAL = frozenset(
-    {
-        "sudo",
-        "su",
-        "doas",
-        "pkexec",
-        "dd",
-        "fdisk",
-        "parted",
-        "rm",
-        "chown",
-        "crontab",
-        "systemctl",
-        "passwd",
-        "useradd",
-        "userdel",
-        "mount",
-        "umount",
-        "kill",
-        "killall",
-        "pkill",
-    }
-)
-FILE_TOOLS = frozenset(
-    {
-        "cat",
-        "cd",
-        "cp",
-        "cut",
-        "echo",
-        "grep",
-        "head",
-        "ls",
-        "mkdir",
-        "mv",
-        "pwd",
-        "rm",
-        "rmdir",
-        "sort",
-        "tail",
-        "touch",
-        "tr",
-        "uniq",
-        "wc",
-    }
-)
-_WORDS = frozenset({"word", "string", "raw_string", "concatenation"})
-_OUTWARD = frozenset({"command_substitution", "process_substitution", "simple_expansion", "expansion", "subshell"})
-WHOLE = frozenset({"", "~", "$HOME", "/home", "/etc", "/usr", "/var"})
-SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh"})
-_PLAIN = frozenset(
-    {
-        "program",
-        "command",
-        "command_name",
-        "word",
-        "string",
-        "string_content",
-        "raw_string",
-        "number",
-        "concatenation",
-        '"',
-        "comment",
-    }
-)
+from agent_core.step import Tier, Verdict
+
+INTERRUPT = "C-c"
+
+_CHAINS = frozenset({"program", "pipeline", "list", "|", "&&", "||", ";", "\n"})
+# What a command that stays in its folder may be made of: no expansions, no groups, no assignments.
+_HOMELY = _CHAINS | WORDS
+_HOMELY |= {"command", "command_name", "string_content", '"', "redirected_statement", "file_redirect", ">", ">>", "<"}
+_HOMELY |= {"file_descriptor", ">&", "&>", "heredoc_redirect", "heredoc_start", "heredoc_body", "heredoc_end", "<<"}
 
 
-@cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
+def classify(command: str, folder: str | None = None) -> Verdict:
+    """Allow, ask or deny for a whole command text, with tier and reason. Total.
 
-
-def classify(command: str) -> Verdict:
-    """Allow, ask or deny for a whole command text, with tier and reason. Total."""
+    `folder` is the task's folder as an absolute path: its files may be read under their full names as well.
+    """
     if not command.strip():
-        return _verdict("allow", Tier.R0, "An empty command only reads more output.")
-    if command.strip() == "C-c":
-        return _verdict("allow", Tier.R0, "This interrupts the running command.")
-    if any(ord(c) < 32 and c not in "\t\n" for c in command):
-        return _verdict("ask", Tier.R4, "The command holds control characters.")
-    root = _parser().parse(command.encode("utf-8", "surrogatepass")).root_node
-    commands = [_words(node) for node in _walk(root) if node.type == "command"]
-    for words in commands:
-        if (reason := _denied(words)) is not None:
-            return _verdict("deny", Tier.R4, reason)
-    if _fetch_into_shell(commands):
-        return _verdict("deny", Tier.R4, "This runs what it fetches from the network unseen.")
+        return Verdict("allow", Tier.R0, "An empty command only reads more output.")
+    if command.strip() == INTERRUPT:
+        return Verdict("allow", Tier.R0, "This interrupts the running command.")
+    if len(command) > LONGEST:
+        return Verdict("ask", Tier.R4, "The command is too long to be judged.")
+    root = tree_of(command)
+    if reason := why_denied(root):
+        return Verdict("deny", Tier.R4, reason)
+    if odd := odd_character(command):
+        return Verdict("ask", Tier.R4, f"The command holds a character that cannot be seen or told apart: {odd}.")
+    if (words := plain_words(command)) is not None:
+        asked = why_more_than_reading(words, folder)
+        if asked is None:
+            return Verdict("allow", Tier.R1, f"{words[0].text} only reads.")
+        if asked[0] is Tier.R2:
+            return Verdict("ask", Tier.R2, asked[1])
+        return _critical(root) or Verdict("ask", *asked)
+    if verdict := _critical(root):
+        return verdict
     if root.has_error:
-        return _verdict("ask", Tier.R3, "The command cannot be read for certain.")
-    programs = [_program(words) for words in commands]
-    if (critical := next((p for p in programs if p in CRITICAL), None)) is not None:
-        return _verdict("ask", Tier.R4, f"{critical} can change or remove things for good.")
-    strange = next((node for node in _walk(root) if node.type not in _PLAIN), None)
-    if strange is not None or len(commands) != 1:
-        return _verdict("ask", Tier.R3, "This is more than one plain command (it chains, expands or redirects).")
-    return _plain_command(commands[0])
+        return Verdict("ask", Tier.R3, "The command cannot be read for certain.")
+    if _only_readers(root, folder):
+        return Verdict("ask", Tier.R2, "This starts several programs at once, each of which only reads.")
+    return Verdict("ask", Tier.R3, "This is more than one plain command (it chains, expands or redirects).")
+
+
+def tier_of(command: str, folder: str | None = None) -> tuple[Tier, str]:
+    """The tier and reason alone, for the risk table."""
+    verdict = classify(command, folder)
+    return verdict.tier, verdict.reason
 
 
 def stays_inside(command: str) -> bool:
@@ -180,130 +88,68 @@ def stays_inside(command: str) -> bool:
     For a virtual screen's throw-away home: plain file tools with relative names; pipes, lists and redirections are
     fine, substitutions, interpreters, absolute or outward paths are not.
     """
-    root = _parser().parse(command.encode("utf-8", "surrogatepass")).root_node
-    if root.has_error or any(node.type in _OUTWARD for node in _walk(root)):
+    root = tree_of(command[: LONGEST + 1])
+    if (
+        len(command) > LONGEST
+        or root.has_error
+        or odd_character(command)
+        or any(node.type not in _HOMELY for node in walk(root))
+    ):
         return False
-    nodes = [node for node in _walk(root) if node.type == "command"]
-    programs = [_words(node)[0] for node in nodes]
-    words = [w for node in _walk(root) if node.type in _WORDS for w in [(node.text or b"").decode("utf-8", "replace")]]
-    names = [word.strip("\"'") for word in words]
+    nodes = [node for node in walk(root) if node.type in WORDS and node.parent and node.parent.type != "concatenation"]
+    words = [word_of(node) for node in nodes]
+    commands = [_own_words(node) for node in walk(root) if node.type == "command"]
     return (
-        bool(nodes)
-        and all(p in FILE_TOOLS for p in programs)
-        and not any(
-            name.startswith(("/", "~", "-exec", "-delete")) or ".." in name.split("/") or "=/" in name for name in names
-        )
+        bool(commands)
+        and all(parts and parts[0].bare and parts[0].text in FILE_TOOLS for parts in commands)
+        and all(word is not None and not _leads_out(word) for word in words)
+        and not any(parts[0].text == "sort" and any(w.text.startswith("--co") for w in parts) for parts in commands)
     )
 
 
-def tier_of(command: str) -> tuple[Tier, str]:
-    """The tier and reason alone, for the risk table."""
-    verdict = classify(command)
-    return verdict.tier, verdict.reason
+def _own_words(node: Node) -> list[Word]:
+    """A command's words without its redirections; empty if one cannot be read."""
+    parts = [child.children[0] if child.type == "command_name" else child for child in node.children]
+    words = [word_of(part) for part in parts if part.type in WORDS]
+    return [word for word in words if word is not None] if None not in words else []
 
 
-def _plain_command(words: list[str]) -> Verdict:
-    program, arguments = words[0], words[1:]
-    if program not in READ_ONLY:
-        return _verdict("ask", Tier.R3, f"{program} is not on the list of programs that only read.")
-    for argument in arguments:
-        if (option := _does_more(argument, READ_ONLY[program])) is not None:
-            return _verdict("ask", Tier.R3, f"{program} {option} does more than read.")
-        if program == "date" and argument[:1] not in ("-", "+"):
-            return _verdict("ask", Tier.R3, "date with a time sets the clock.")
-        if program != "echo" and (reason := _may_be_secret(program, argument)):
-            return _verdict("ask", Tier.R2, reason)
-    return _verdict("allow", Tier.R1, f"{program} only reads.")
+def _leads_out(word: Word) -> bool:
+    text, parts = word.text, word.text.split("/")
+    return (
+        text.startswith(("/", "~", "-exec", "-delete"))
+        or (text.startswith("-") and "/" in text)
+        or "=/" in text
+        or "~" in word.loose
+        or ".." in parts
+        or word.braces
+        or (word.globs and any(part.startswith(".") and part != "." for part in parts))
+    )
 
 
-def _does_more(argument: str, options: frozenset[str]) -> str | None:
-    """The option in `argument` that makes a program do more than read: whole, shortened, or in a cluster."""
-    name = argument.split("=", 1)[0]
-    if name.startswith("--") and len(name) > 2:
-        return name if any(option.startswith(name) for option in options) else None
-    if name.startswith("-"):
-        return next((f"-{letter}" for letter in name[1:] if letter in options), None)
-    return None
-
-
-def _may_be_secret(program: str, argument: str) -> str:
-    """Why a word may name something that is not for everybody; empty if nothing speaks for it."""
-    path = posixpath.normpath(re.sub("/+", "/", argument.split("=", 1)[-1]))
-    parts = path.split("/")
-    if path.startswith(("/proc", "/dev", "/sys", "/root", "/etc/ssl")) or (".." in parts and argument.startswith("/")):
-        return f"{argument} may hold something secret."
-    if any(part.startswith(".") and part not in (".", "..") for part in parts):
-        return f"{argument} is hidden and may hold something secret."
-    if any(place in argument for place in SECRET_PLACES) or parts.count("..") > 2:
-        return f"{argument} may hold something secret."
-    if argument.startswith("~") and not argument.startswith("~/") and argument != "~":
-        return f"{argument} is somebody else's folder."
-    if program not in ("ls", "du", "wc") and any(sign in argument for sign in "*?[{"):
-        return f"{argument} may stand for files that hold something secret."
-    if any(sign in argument for sign in "*?[{") and ("/" in argument or argument.startswith(".")):
-        return f"{argument} may stand for files that hold something secret."
-    return ""
-
-
-def _denied(words: list[str]) -> str | None:
-    program = _program(words)
-    if program in DENIED or program.startswith("mkfs."):
-        return f"{program} is never run by the agent."
-    arguments = [a for a in words[1:] if not a.startswith("-")]
-    recursive = any(a.startswith("-") and "r" in a.lower() for a in words[1:])
-    if program == "rm" and recursive and any(a.rstrip("/*") in WHOLE for a in arguments):
-        return "This would delete a whole system or home folder."
-    if program == "dd" and any(a.startswith("of=/dev/") for a in words[1:]):
-        return "This would overwrite a disk."
-    return None
-
-
-def _fetch_into_shell(commands: list[list[str]]) -> bool:
-    programs = [_program(words) for words in commands]
-    return bool({"curl", "wget"} & set(programs)) and any(p in SHELLS for p in programs)
-
-
-def _program(words: list[str]) -> str:
-    """The program's own name, without its folder and behind sudo and its kin."""
-    rest = list(words)
-    while rest and (
-        PurePosixPath(rest[0]).name in ("sudo", "doas", "command", "exec", "nohup", "time", "env") and len(rest) > 1
-    ):
-        if PurePosixPath(rest[0]).name in ("sudo", "doas") and PurePosixPath(rest[1]).name not in DENIED | {"rm", "dd"}:
-            break
-        rest = rest[1:]
-    return PurePosixPath(rest[0]).name if rest else ""
-
-
-def _words(node: Node) -> list[str]:
-    """A command's words with quotes taken off; what cannot be resolved stays as written."""
-    out = []
-    for child in node.children:
-        if child.type in (
-            "command_name",
-            "word",
-            "string",
-            "raw_string",
-            "concatenation",
-            "number",
-            "simple_expansion",
-        ):
-            text = (child.text or b"").decode("utf-8", "replace")
-            out.append(text.replace("\\", "").replace('"', "").replace("'", ""))
-    return out or [""]
-
-
-def _walk(node: Node) -> list[Node]:
-    out, stack = [], [node]
+def _only_readers(root: Node, folder: str | None) -> bool:
+    """Whether this is a chain of plain commands each of which would be allowed alone."""
+    stack, commands = [root], []
     while stack:
-        current = stack.pop()
-        out.append(current)
-        stack.extend(reversed(current.children))
-    return out
+        node = stack.pop()
+        if node.type == "command":
+            commands.append(command_words(node))
+        elif node.type in _CHAINS:
+            stack.extend(node.children)
+        else:
+            return False
+    return all(words is not None and why_more_than_reading(words, folder) is None for words in commands)
 
 
-def _verdict(decision: Decision, tier: Tier, reason: str) -> Verdict:
-    return Verdict(decision, tier, reason)
+def _critical(root: Node) -> Verdict | None:
+    for node in walk(root):
+        if node.type == "command":
+            names = [PurePosixPath(words[0]).name for words in wrapped(rough_words(node)) if words[0]]
+            if (name := next((n for n in names if n in CRITICAL), None)) is not None:
+                return Verdict("ask", Tier.R4, f"{name} can change or remove things for good.")
+        elif node.type == "file_redirect" and "/dev/tcp/" in text_of(node):
+            return Verdict("ask", Tier.R4, "This talks to the network.")
+    return None
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from agent_core.actions import Point
 from agent_core.step import Box, Screenshot
 
 GRID = 32  # pixels of a cell of the coarse grid
+CARET_LINE = (3, 40)  # width and height in pixels of the most that a caret is
 TARGET_RADIUS = 24  # pixels around a target that must not have changed while a person thought
 
 
@@ -76,9 +77,21 @@ def changed_boxes(a: Screenshot, b: Screenshot, grid: int = GRID) -> tuple[Box, 
 
 def patch_equal(a: Screenshot, b: Screenshot, point: Point, radius_px: int = TARGET_RADIUS) -> bool:
     """Whether the square of `radius_px` around the point is the same in both frames: is the target still there?"""
+    return same_size(a, b) and not _patch_difference(a, b, point, radius_px).any()
+
+
+def patch_equal_but_caret(a: Screenshot, b: Screenshot, point: Point, radius_px: int = TARGET_RADIUS) -> bool:
+    """The same, but a thin upright line may have come or gone: the caret of a field with the focus blinks."""
     if not same_size(a, b):
         return False
+    where = _patch_difference(a, b, point, radius_px)
+    columns, rows = np.flatnonzero(where.any(axis=0)), np.flatnonzero(where.any(axis=1))
+    return not len(columns) or bool(np.ptp(columns) < CARET_LINE[0] and np.ptp(rows) < CARET_LINE[1])
+
+
+def _patch_difference(a: Screenshot, b: Screenshot, point: Point, radius_px: int) -> NDArray[np.bool_]:
     x, y = int(point.x * a.width), int(point.y * a.height)
     rows = slice(max(0, y - radius_px), y + radius_px + 1)
     columns = slice(max(0, x - radius_px), x + radius_px + 1)
-    return bool(np.array_equal(pixels(a)[rows, columns], pixels(b)[rows, columns]))
+    out: NDArray[np.bool_] = (pixels(a)[rows, columns] != pixels(b)[rows, columns]).any(axis=2)
+    return out

@@ -17,9 +17,10 @@ from agent_core.actions import in_words
 from agent_core.errors import StoreError
 from agent_core.step import Step
 from agent_core.traces.audit import verify as verify_audit
-from agent_core.traces.erase import delete_all, delete_run
-from agent_core.traces.export import json_lines, run_json, turn_json
+from agent_core.traces.erase import delete_all, delete_app, delete_run
+from agent_core.traces.export import json_lines, label_json, run_json, turn_json
 from agent_core.traces.markup import duration, verdict_words
+from agent_core.traces.outside import Outside
 from agent_core.traces.reads import Traces
 from agent_core.traces.replay import write_replay
 
@@ -38,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
             case "export":
                 return export(args.run, args.format, args.out)
             case _:
-                return delete(args.run, args.all)
+                return delete(args.run or args.id, args.app, args.all)
     except StoreError as error:
         print(error, file=sys.stderr)
         return 1
@@ -58,9 +59,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("run", metavar="RUN")
     one.add_argument("--format", choices=("html", "jsonl"), default="html")
     one.add_argument("--out", type=Path, metavar="FILE", help="default: replay-RUN.html; JSON lines go to the output")
-    one = commands.add_parser("delete", help="delete a run, or all of them, for good")
+    one = commands.add_parser("delete", help="delete a run, the runs with an app, or all of them, for good")
     which = one.add_mutually_exclusive_group(required=True)
     which.add_argument("run", nargs="?", metavar="RUN")
+    which.add_argument("--run", dest="id", metavar="RUN", help="the same as the bare id")
+    which.add_argument("--app", metavar="WORD", help="every run in which a window had this word in its title")
     which.add_argument("--all", action="store_true", help="every kept run")
     return parser
 
@@ -96,10 +99,11 @@ def show(run_id: str | None, search: str, as_json: bool) -> int:
             if not runs:
                 print("No runs are kept. They appear here once keeping runs is allowed in the settings.")
         return 0
-    kept, turns = traces.run(run_id), traces.turns(run_id)
+    one = Outside(traces, run_id)
+    kept, turns = one.kept, one.turns
     if as_json:
-        labels = [asdict(label) for label in traces.labels(run_id)]
-        whole = {**run_json(kept), "turns": [turn_json(turn, traces) for turn in turns], "labels": labels}
+        labels = [label_json(label, one) for label in traces.labels(run_id)]
+        whole = {**run_json(kept), "turns": [turn_json(turn, traces, one) for turn in turns], "labels": labels}
         print(json.dumps(whole, ensure_ascii=False))
         return 0
     print(f"{_plain(kept.run.task)}\n{_when(kept.run.started)}, {kept.status.value}. {_plain(kept.text)}".rstrip())
@@ -118,6 +122,8 @@ def verify() -> int:
     broken = verify_audit()
     if broken is not None:
         faults.append(f"{paths.audit_file()}: line {broken} was changed or taken out; from there on it proves nothing.")
+    for aside in sorted(paths.home().glob(f"{paths.audit_file().name}.damaged-*")):
+        faults.append(f"{aside}: this audit was damaged and set aside; the lines in it are not in the present one.")
     for fault in faults:
         print(fault, file=sys.stderr)
     if not faults:
@@ -142,9 +148,9 @@ def export(run_id: str, form: str, out: Path | None) -> int:
     return 0
 
 
-def delete(run_id: str | None, everything: bool) -> int:
+def delete(run_id: str | None, app: str | None, everything: bool) -> int:
     """Deletes for good and says how much."""
-    gone = delete_all() if everything else delete_run(run_id or "")
+    gone = delete_all() if everything else delete_app(app) if app else delete_run(run_id or "")
     print(f"Deleted for good: {gone.runs} run{_s(gone.runs)}, {gone.images} image{_s(gone.images)}.")
     if gone.left:
         print(f"Damaged files may still hold parts of it: {', '.join(gone.left)}. `delete --all` removes them too.")

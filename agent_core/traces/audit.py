@@ -20,6 +20,7 @@ from typing import Protocol
 
 from agent_core import paths
 from agent_core.actions import kind_of
+from agent_core.errors import StoreError
 from agent_core.protocols import Recorder
 from agent_core.step import Outcome, Run, Screenshot, Status, Step, Turn
 from agent_core.traces.connection import open_for_reading, open_for_writing, require_known, store_errors, transaction
@@ -76,10 +77,17 @@ class AuditLog:
         """
         self.open()
         assert self._db is not None
-        with store_errors("written", self.path), transaction(self._db):
-            last = self._db.execute("SELECT hash FROM audit ORDER BY n DESC LIMIT 1").fetchone()
-            line = (_count(self._db) + 1, time.time(), run, kind, tier, verdict, who, last["hash"] if last else _FIRST)
-            self._db.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*line, _hash(line)))
+        try:
+            with store_errors("written", self.path), transaction(self._db):
+                last = self._db.execute("SELECT hash FROM audit ORDER BY n DESC LIMIT 1").fetchone()
+                before = last["hash"] if last else _FIRST
+                line = (_count(self._db) + 1, time.time(), run, kind, tier, verdict, who, before)
+                self._db.execute("INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*line, _hash(line)))
+        except (sqlite3.IntegrityError, sqlite3.OperationalError) as error:  # what no disk does: tables are missing
+            raise StoreError(
+                f"{self.path} was changed by another program, so nothing can be added to it. "
+                "Move it to another folder; then a new one is begun."
+            ) from error
 
 
 def verify(path: Path | None = None) -> int | None:
@@ -101,12 +109,14 @@ def verify(path: Path | None = None) -> int | None:
 
 def _first_broken(db: sqlite3.Connection) -> int | None:
     expected, previous = 1, _FIRST
+    if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'audit'").fetchone() is None:
+        return expected
     for row in db.execute(f"SELECT {', '.join(_HASHED)}, hash FROM audit ORDER BY n"):
         line = tuple(row)[:-1]
         if row["n"] != expected or row["previous"] != previous or row["hash"] != _hash(line):
             return expected
         expected, previous = expected + 1, row["hash"]
-    return None if expected > _count(db) else expected
+    return None if expected - 1 == _count(db) else expected
 
 
 def _count(db: sqlite3.Connection) -> int:
@@ -171,6 +181,12 @@ class Recorders:
         self.audit.write(run.id, kind_of(step.action), step.verdict.tier.value, done, "operator")
         if run.consent:
             self.traces.happened(run, step, outcome, after)
+
+    def labelled(self, run: Run, step: int | None, kind: str, text: str) -> None:
+        """The audit says of what kind the word was and no more."""
+        self.audit.write(run.id, kind, "", "labelled", "person")
+        if run.consent:
+            self.traces.labelled(run, step, kind, text)
 
     def ended(self, run: Run, status: Status, text: str) -> None:
         """Closes the run in both; the traces are closed even when the audit cannot be written."""

@@ -110,6 +110,11 @@ def store_errors(doing: str, path: Path) -> Iterator[None]:
         raise StoreError(f"{path.name} could not be {doing}: {_disk_fault(error, path)}") from error
 
 
+def empty_wal(db: sqlite3.Connection) -> bool:
+    """Moves everything into the file and empties the WAL, where older pages lie. False while others still read."""
+    return not db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+
+
 def _open(path: Path, migrations: Sequence[Migration], synchronous: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:

@@ -8,9 +8,10 @@ and so is what a training run has already learned. The audit holds no text and s
 
 from __future__ import annotations
 
+import glob
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ _RUN_ROWS = (
     ("prompt_images", "run"),
     ("turns", "run"),
     ("run_ends", "run"),
+    ("rewritings", "run"),
     ("runs", "id"),
 )
 _UNUSED_IMAGES = """DELETE FROM images WHERE sha256 NOT IN (
@@ -49,28 +51,56 @@ class Deleted:
 
 def delete_run(run_id: str, path: Path | None = None, folder: Path | None = None) -> Deleted:
     """Deletes one run. Raises StoreError when there is none with this id or not everything could be removed."""
-    path, folder = path or paths.traces_file(), folder or paths.images_folder()
+    path = path or paths.traces_file()
     if not path.exists():
         raise StoreError(f"No kept run has the id {run_id}: nothing is kept yet.")
-    with closing(open_for_writing(path, MIGRATIONS).db) as db:
-        if db.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone() is None:
-            raise StoreError(f"No kept run has the id {run_id}. List the kept ones with: agent_core.traces show")
-        images = _delete(db, path, folder, [run_id])
-    return Deleted(1, images, tuple(f.name for f in _set_aside(path)))
+    gone = delete_runs([run_id], path, folder)
+    if not gone.runs:
+        raise StoreError(f"No kept run has the id {run_id}. List the kept ones with: agent_core.traces show")
+    return gone
+
+
+def delete_app(word: str, path: Path | None = None, folder: Path | None = None) -> Deleted:
+    """Deletes every run in which a window had this word in its title, in any case. Raises StoreError."""
+    path, wanted = path or paths.traces_file(), word.strip().lower()
+    if not wanted:
+        raise StoreError("Say which app: a word that its windows have in their titles.")
+    if not path.exists():
+        return Deleted(0, 0)
+    with closing(open_for_writing(path, MIGRATIONS).db) as db, store_errors("read", path):
+        rows = db.execute("SELECT DISTINCT run, window FROM turns")  # SQLite's lower() knows ASCII only
+        run_ids = list(dict.fromkeys(row["run"] for row in rows if wanted in row["window"].lower()))
+    return delete_runs(run_ids, path, folder)
 
 
 def delete_all(path: Path | None = None, folder: Path | None = None) -> Deleted:
     """Deletes every run and the damaged files that were set aside. Raises StoreError when something could not be."""
-    path, folder = path or paths.traces_file(), folder or paths.images_folder()
+    path = path or paths.traces_file()
     if not path.exists():
         return Deleted(0, 0)
-    with closing(open_for_writing(path, MIGRATIONS).db) as db:
+    with closing(open_for_writing(path, MIGRATIONS).db) as db, store_errors("read", path):
         run_ids = [row["id"] for row in db.execute("SELECT id FROM runs")]
-        images = _delete(db, path, folder, run_ids)
+    gone = delete_runs(run_ids, path, folder, even_if_none=True)
     with store_errors("deleted", path):
         for damaged in _set_aside(path):
             damaged.unlink()
-    return Deleted(len(run_ids), images)
+    return Deleted(gone.runs, gone.images)
+
+
+def delete_runs(
+    run_ids: Sequence[str], path: Path | None = None, folder: Path | None = None, even_if_none: bool = False
+) -> Deleted:
+    """Deletes the runs of these ids that there are, and what is left over of others. Raises StoreError.
+
+    Without any, nothing is touched unless `even_if_none`.
+    """
+    path, folder = path or paths.traces_file(), folder or paths.images_folder()
+    with closing(open_for_writing(path, MIGRATIONS).db) as db:
+        with store_errors("read", path):
+            known = {row["id"] for row in db.execute("SELECT id FROM runs")}
+        wanted = [run_id for run_id in run_ids if run_id in known]
+        images = _delete(db, path, folder, wanted) if wanted or even_if_none else 0
+    return Deleted(len(wanted), images, tuple(f.name for f in _set_aside(path)))
 
 
 def _delete(db: sqlite3.Connection, path: Path, folder: Path, run_ids: Sequence[str]) -> int:
@@ -86,8 +116,8 @@ def _delete(db: sqlite3.Connection, path: Path, folder: Path, run_ids: Sequence[
                 db.executemany(f"DELETE FROM {table} WHERE {column} = ?", ids)
             db.execute(_UNUSED_IMAGES)
             removed = _remove_unnamed(db, folder)
-        for copy in path.parent.glob(f"{path.name}.before-v*"):
-            copy.unlink()
+            for file in (*_replays(run_ids), *path.parent.glob(f"{path.name}.before-v*")):
+                file.unlink(missing_ok=True)
         db.execute("VACUUM")
         busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     if busy:
@@ -105,6 +135,12 @@ def _remove_unnamed(db: sqlite3.Connection, folder: Path) -> int:
     for file in unnamed:
         file.unlink(missing_ok=True)
     return len(unnamed)
+
+
+def _replays(run_ids: Sequence[str]) -> Iterator[Path]:
+    """Replay pages of these runs where the program itself writes them, also those that were cut off."""
+    for run_id in run_ids:
+        yield from paths.replays_folder().glob(f"{glob.escape(run_id)}.html*")
 
 
 def _set_aside(path: Path) -> list[Path]:

@@ -12,8 +12,9 @@ from typing import Any
 
 from agent_core.actions import in_words, to_json
 from agent_core.step import Step
+from agent_core.traces.outside import Outside
 from agent_core.traces.reads import Traces
-from agent_core.traces.rows import KeptRun, KeptTurn
+from agent_core.traces.rows import KeptRun, KeptTurn, Label
 
 
 def run_json(kept: KeptRun) -> dict[str, Any]:
@@ -22,22 +23,29 @@ def run_json(kept: KeptRun) -> dict[str, Any]:
     return {**asdict(kept.run), **counts, "turns": kept.turns, "steps": kept.steps}
 
 
-def turn_json(turn: KeptTurn, traces: Traces) -> dict[str, Any]:
-    """A turn as a plain dict, actions in their own JSON form."""
+def turn_json(turn: KeptTurn, traces: Traces, run: Outside) -> dict[str, Any]:
+    """A turn as a plain dict, actions in their own JSON form. A picture that may not go out as it is has no file."""
     data = asdict(turn)
     del data["after"]
-    data["screenshot_file"] = str(traces.image_file(turn.screenshot)) if turn.screenshot else ""
+    fit = turn.screenshot and run.is_fit(turn.screenshot)
+    data["screenshot_file"] = str(traces.image_file(turn.screenshot)) if fit else ""
     data["steps"] = [_step_json(step, turn.after.get(step.n, "")) for step in turn.steps]
     return data
 
 
+def label_json(label: Label, run: Outside) -> dict[str, Any]:
+    """A label as a plain dict."""
+    return {**asdict(label), "value": run.text(label.value)}
+
+
 def json_lines(run_id: str, traces: Traces) -> Iterator[str]:
     """The lines of the export. Raises StoreError when there is no such run."""
-    yield _line("run", run_json(traces.run(run_id)))
-    for turn in traces.turns(run_id):
-        yield _line("turn", turn_json(turn, traces))
+    run = Outside(traces, run_id)
+    yield _line("run", run_json(run.kept))
+    for turn in run.turns:
+        yield _line("turn", turn_json(turn, traces, run))
     for label in traces.labels(run_id):
-        yield _line("label", asdict(label))
+        yield _line("label", label_json(label, run))
 
 
 def _step_json(step: Step, after: str) -> dict[str, Any]:

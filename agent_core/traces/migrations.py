@@ -3,9 +3,10 @@
 Each migration is a tuple of SQL statements run in one transaction together with its number in `PRAGMA user_version`,
 so a database is always at one version or the next. The audit file has its own list in `audit.py`.
 
-Rows are only ever inserted. Triggers refuse every UPDATE. They refuse a DELETE too, unless the run's id is already in
-`deletions`: a tombstone without any text, written first and kept for good. So one person's wish to delete leaves
-evidence that a run was there, and no other statement, whatever tool it comes from, can remove or change a row.
+Rows are only ever inserted. Triggers refuse every UPDATE but one (see _REWRITINGS). They refuse a DELETE too, unless
+the run's id is already in `deletions`: a tombstone without any text, written first and kept for good. So one person's
+wish to delete leaves evidence that a run was there, and no other statement, whatever tool it comes from, can remove or
+change a row.
 """
 
 from __future__ import annotations
@@ -151,8 +152,38 @@ def _triggers() -> tuple[str, ...]:
     return tuple(out)
 
 
+# The one exception to "never updated": a secret that became known after it was written is taken out of its run's rows.
+# It needs an open row here, which is closed in the same transaction and stays as evidence that it was done.
+_REWRITINGS = (
+    "ALTER TABLE turns ADD COLUMN withheld TEXT NOT NULL DEFAULT ''",  # why nothing of it was kept: window, or empty
+    "ALTER TABLE images ADD COLUMN judged INTEGER NOT NULL DEFAULT 0",  # 1: what had to be covered is covered
+    """CREATE TABLE rewritings (run TEXT NOT NULL REFERENCES runs, at REAL NOT NULL, open INTEGER NOT NULL) STRICT""",
+    """CREATE TRIGGER rewritings_deleted_with_a_tombstone BEFORE DELETE ON rewritings
+        WHEN NOT EXISTS (SELECT 1 FROM deletions WHERE run = OLD.run)
+        BEGIN SELECT RAISE(ABORT, 'rows of rewritings are only deleted with their run'); END""",
+    """CREATE TRIGGER rewritings_are_closed_once BEFORE UPDATE ON rewritings
+        WHEN NOT (OLD.open = 1 AND NEW.open = 0 AND NEW.run = OLD.run AND NEW.at = OLD.at)
+        BEGIN SELECT RAISE(ABORT, 'rows of rewritings are never updated'); END""",
+)
+_REWRITTEN = ("runs", "run_ends", "turns", "prompt_images", "steps", "outcomes", "labels")
+
+
+def _rewriting_triggers() -> tuple[str, ...]:
+    out = []
+    for table in _REWRITTEN:
+        column = _RUN_COLUMN[table]
+        out += [
+            f"DROP TRIGGER {table}_are_never_updated",
+            f"""CREATE TRIGGER {table}_are_never_updated BEFORE UPDATE ON {table}
+                WHEN NOT EXISTS (SELECT 1 FROM rewritings WHERE run = OLD.{column} AND open = 1)
+                BEGIN SELECT RAISE(ABORT, 'rows of {table} are never updated'); END""",
+        ]
+    return tuple(out)
+
+
 MIGRATIONS: list[Migration] = [
     (*_TABLES, *_INDEXES, _STEP_LOG, *_triggers()),
+    (*_REWRITINGS, *_rewriting_triggers()),
 ]
 
 

@@ -7,6 +7,7 @@ pictures named by their hash; `picture` and `image_file` give the pixels.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from agent_core import paths
 from agent_core.errors import StoreError
-from agent_core.step import Step
+from agent_core.step import Box, Step
 from agent_core.traces import images
 from agent_core.traces.connection import open_for_reading, open_for_writing, require_known, store_errors
 from agent_core.traces.migrations import MIGRATIONS, migrate, version_of
@@ -90,9 +91,10 @@ class Traces:
     def training_rows(self, tag: str = "") -> Iterator[TrainingRow]:
         """Every turn of every run that has ended, oldest run first; with a `tag`, of the runs that carry it.
 
+        Turns of which nothing was kept (see discretion.py) are left out.
         Reads as it goes: one snapshot, little memory, whatever is written meanwhile.
         """
-        where = "WHERE :tag = '' OR EXISTS (SELECT 1 FROM json_each(r.tags) WHERE value = :tag)"
+        where = "WHERE (:tag = '' OR EXISTS (SELECT 1 FROM json_each(r.tags) WHERE value = :tag))"
         with self._reading() as db:
             for row in db.execute(_TRAINING.format(where=where), {"tag": tag}):
                 yield training_row_of(row)
@@ -104,6 +106,18 @@ class Traces:
     def picture(self, sha256: str) -> images.Pixels:
         """The pixels. Raises StoreError when the file is missing or damaged."""
         return images.load(self.folder, sha256)
+
+    def is_judged(self, sha256: str) -> bool:
+        """Whether what had to be covered in the picture is covered. False in stores of the first format."""
+        with self._reading() as db:
+            row = db.execute("SELECT judged FROM images WHERE sha256 = ?", (sha256,)).fetchone()
+        return row is not None and bool(row["judged"])
+
+    def redactions(self, sha256: str) -> tuple[tuple[str, Box], ...]:
+        """What was covered in the picture: names of rules and places."""
+        with self._reading() as db:
+            row = db.execute("SELECT redactions FROM images WHERE sha256 = ?", (sha256,)).fetchone()
+        return tuple((r["rule"], Box(*r["box"])) for r in json.loads(row["redactions"])) if row else ()
 
     def stats(self) -> Stats:
         """Counts and sizes."""
@@ -170,7 +184,7 @@ _TRAINING = """SELECT t.run, r.task, t.n, t.prompt, t.reply, t.token_ids, t.logp
     FROM turns t JOIN runs r ON r.id = t.run JOIN run_ends e ON e.run = t.run
     LEFT JOIN steps s ON s.run = t.run AND s.turn = t.n
     LEFT JOIN outcomes o ON o.run = s.run AND o.step = s.n
-    {where} GROUP BY t.run, t.n ORDER BY r.started, r.rowid, t.n"""
+    {where} AND t.withheld = '' GROUP BY t.run, t.n ORDER BY r.started, r.rowid, t.n"""
 
 _STATS = """SELECT (SELECT count(*) FROM runs) AS runs, (SELECT count(*) FROM turns) AS turns,
        (SELECT count(*) FROM steps) AS steps, (SELECT count(*) FROM steps WHERE decision <> 'allow') AS refused,

@@ -14,6 +14,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -21,9 +22,11 @@ from PIL import Image
 
 from agent_core.errors import StoreError
 from agent_core.step import Run, Screenshot, Status, Turn
+from agent_core.traces.discretion import Discretion, default_redactor
 from agent_core.traces.frames import Frame, Pictures, frames_of_kept, frames_of_turns
 from agent_core.traces.images import Pixels
 from agent_core.traces.markup import duration, mode_words, shown
+from agent_core.traces.outside import Outside
 from agent_core.traces.reads import Traces
 from agent_core.traces.replay_page import SCRIPT, STYLE
 from agent_core.traces.slides import slide, thumb
@@ -34,15 +37,25 @@ _WEBP_QUALITY = 86  # small text stays sharp; a 1280 x 800 desktop takes about 4
 def write_replay(run_id: str, out: Path, traces: Traces | None = None) -> Path:
     """Writes the page of a kept run. Raises StoreError when there is no such run or the page cannot be written."""
     traces = traces or Traces()
-    kept = traces.run(run_id)
-    frames, pictures = frames_of_kept(traces, run_id)
+    outside = Outside(traces, run_id)
+    kept = outside.kept
+    frames, pictures = frames_of_kept(outside)
     return _write(out, _page(kept.run, kept.status, kept.text, frames, pictures, kept=True))
 
 
-def replay_of(run: Run, turns: Sequence[Turn], status: Status, out: Path, text: str = "") -> Path:
-    """Writes the page of a run that is only in memory. `text` is the sentence about its end. Raises StoreError."""
-    frames, pictures = frames_of_turns(turns)
-    return _write(out, _page(run, status, text, frames, pictures, kept=bool(run.consent)))
+def replay_of(
+    run: Run, turns: Sequence[Turn], status: Status, out: Path, text: str = "", never_keep: Sequence[str] = ()
+) -> Path:
+    """Writes the page of a run that is only in memory, redacted as if it were kept. Raises StoreError.
+
+    `text` is the sentence about its end; `never_keep` are words of titles of windows of which nothing is shown.
+    """
+    keeping = Discretion(default_redactor(), never_keep)
+    frames_of_turns(turns, keeping)  # what is typed later is secret in earlier turns too
+    keeping.begin_again()
+    frames, pictures = frames_of_turns(turns, keeping)
+    shown = replace(run, task=keeping.text(run.task))
+    return _write(out, _page(shown, status, keeping.text(text), frames, pictures, kept=bool(run.consent)))
 
 
 def _page(

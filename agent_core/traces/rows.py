@@ -37,7 +37,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """One turn as it was kept. `screenshot`, `prompt_images` and the values of `after` (by step number) are hashes."""
+    """One turn as it was kept. `screenshot`, `prompt_images` and the values of `after` (by step number) are hashes.
+
+    `withheld` says why nothing of it was kept but that it was there; empty for all others.
+    """
 
     n: int
     at: float
@@ -54,6 +57,7 @@ class KeptTurn:
     read_ms: float
     steps: tuple[Step, ...]
     after: dict[int, str]
+    withheld: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,7 @@ def kept_turn_of(row: sqlite3.Row, steps: tuple[Step, ...], after: dict[int, str
         read_ms=row["read_ms"],
         steps=steps,
         after={s.n: after[s.n] for s in steps if s.n in after},
+        withheld=row["withheld"],
     )
 
 

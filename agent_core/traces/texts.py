@@ -15,7 +15,7 @@ from agent_core.actions import Action, from_json, in_words, to_json
 from agent_core.step import Element, Transform
 
 Redact = Callable[[str], str]
-_OWN_WORDS = ("kind", "direction", "key", "keys")  # fields of actions and elements that come from a closed list
+_OWN_WORDS = ("kind", "direction")  # fields of actions and elements that come from a closed list
 
 
 def as_is(text: str) -> str:
@@ -53,7 +53,23 @@ class Texts:
         return {**self._inside(data), "box": [round(side, 5) for side in (box.left, box.top, box.right, box.bottom)]}
 
     def _inside(self, data: dict[str, Any]) -> dict[str, Any]:
-        return {k: self.text(v) if isinstance(v, str) and k not in _OWN_WORDS else v for k, v in data.items()}
+        inside: dict[str, Any] = mapped(data, self.text)
+        return inside
+
+
+def mapped(value: Any, redact: Redact) -> Any:
+    """A value of JSON with every text in it through `redact`, but for kinds and directions."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [mapped(one, redact) for one in value]
+    if isinstance(value, dict):
+        return {k: v if k in _OWN_WORDS else mapped(v, redact) for k, v in value.items()}
+    return value
+
+
+NOTHING = Texts(lambda text: "")
+"""Writes every text as empty: for what happened in windows that the person excluded."""
 
 
 def transform_json(transform: Transform) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from agent_core.settings import Settings
@@ -44,7 +45,18 @@ class Person:
         """A click on the middle of a widget that has come to rest."""
         self.qtbot.waitUntil(widget.isVisible, timeout=WAIT_MS)
         self.qtbot.wait(150)
+        self.move_to(widget)
+        self.do("click", "1")
+        self.qtbot.wait(100)
+
+    def move_to(self, widget: QWidget) -> None:
         place = widget.mapToGlobal(QPoint(widget.width() // 2, widget.height() // 2))
+        self.do("mousemove", str(place.x()), str(place.y()))
+
+    def choose(self, menu: QMenu, action: QAction) -> None:
+        """A click on one line of a menu that is open."""
+        self.qtbot.waitUntil(menu.isVisible, timeout=WAIT_MS)
+        place = menu.mapToGlobal(menu.actionGeometry(action).center())
         self.do("mousemove", str(place.x()), str(place.y()), "click", "1")
         self.qtbot.wait(100)
 
@@ -89,11 +101,18 @@ def start(dressed: QApplication, qtbot: QtBot, tmp_path: Path, home: Path) -> It
 
     def begin(replies: list[str], mode: str = "ask_risky", consent: str = "yes", delay: float = 0, **more: Any) -> Desk:
         script = tmp_path / "replies.json"
-        script.write_text(json.dumps({"replies": replies, "delay": delay, "dialect": "uitars", "read": False}))
+        script.write_text(
+            json.dumps({"replies": replies, "delay": delay, "dialect": "uitars", "read": more.get("read", False)})
+        )
         plain = Settings()
         settings = replace(
             plain,
-            safety=replace(plain.safety, mode=mode, approval_seconds=more.get("seconds", 120)),
+            safety=replace(
+                plain.safety,
+                mode=mode,
+                approval_seconds=more.get("seconds", 120),
+                pause_on_mouse=more.get("pause_on_mouse", True),
+            ),
             privacy=replace(plain.privacy, consent=consent),
             run=replace(plain.run, settle_seconds=0.4),
         )

@@ -8,8 +8,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
@@ -76,19 +74,20 @@ def test_first_progress_is_seen_within_a_third_of_a_second(
 
 def test_approvals_are_answered_with_the_mouse(start: Start, person: Person, editor: Editor, qtbot: QtBot) -> None:
     desk = start([IN_TEXT, WRITE, WRITE, SAVE, DONE], mode="ask_all")
+    panel = desk.asked.approval
     send(desk, person, "Write hello twice")
-    qtbot.waitUntil(desk.approval.isVisible, timeout=15_000)
+    qtbot.waitUntil(panel.isVisible, timeout=15_000)
     assert desk.state is State.WAITING
     assert "note.txt" in person.active_window()  # the panel took nobody's focus
     qtbot.wait(500)
-    person.click(desk.approval.allow_button)  # the click
-    qtbot.waitUntil(lambda: desk.approval.isVisible() and desk.approval.exact.isVisible(), timeout=15_000)
-    assert desk.approval.exact.toPlainText() == "hello from the agent "
+    person.click(panel.allow_button)  # the click
+    qtbot.waitUntil(lambda: panel.isVisible() and panel.exact.isVisible(), timeout=15_000)
+    assert panel.exact.toPlainText() == "hello from the agent "
     qtbot.wait(500)
-    person.click(desk.approval.grant_button)  # typing, for the run: the second one is not asked
-    qtbot.waitUntil(lambda: desk.approval.isVisible() and not desk.approval.exact.isVisible(), timeout=15_000)
+    person.click(panel.grant_button)  # typing in this window: the second one is not asked
+    qtbot.waitUntil(lambda: panel.isVisible() and not panel.exact.isVisible(), timeout=15_000)
     qtbot.wait(500)
-    person.click(desk.approval.allow_button)  # the hotkey
+    person.click(panel.allow_button)  # the hotkey
     wait_for_end(desk, qtbot)
 
     assert editor.text.count("hello from the agent") == 2
@@ -104,10 +103,10 @@ def test_approvals_are_answered_with_the_mouse(start: Start, person: Person, edi
 def test_deny_with_an_instead_goes_to_the_model(start: Start, person: Person, editor: Editor, qtbot: QtBot) -> None:
     desk = start([WRITE, DONE], mode="ask_all")
     send(desk, person, "Write hello")
-    qtbot.waitUntil(desk.approval.isVisible, timeout=15_000)
-    person.click(desk.approval.instead)
+    qtbot.waitUntil(desk.asked.approval.isVisible, timeout=15_000)
+    person.click(desk.asked.approval.instead)
     person.type("leave it as it is")
-    qtbot.waitUntil(lambda: desk.approval.instead.text() == "leave it as it is", timeout=5000)
+    qtbot.waitUntil(lambda: desk.asked.approval.instead.text() == "leave it as it is", timeout=5000)
     person.key("Return")
     wait_for_end(desk, qtbot)
     assert "hello" not in editor.text
@@ -116,15 +115,17 @@ def test_deny_with_an_instead_goes_to_the_model(start: Start, person: Person, ed
 
 
 def test_keys_never_allow_and_time_denies(start: Start, person: Person, editor: Editor, qtbot: QtBot) -> None:
-    desk = start([WRITE, DONE], mode="ask_all", seconds=2)
+    desk = start([WRITE, DONE], mode="ask_all", seconds=8)
+    panel = desk.asked.approval
     send(desk, person, "Write hello")
-    qtbot.waitUntil(desk.approval.isVisible, timeout=15_000)
-    qtbot.wait(600)
-    for button in (desk.approval.allow_button, desk.approval.grant_button, desk.approval.deny_button):
+    qtbot.waitUntil(panel.isVisible, timeout=15_000)
+    qtbot.wait(400)
+    person.click(panel.instead)  # from here on the keyboard is the panel's
+    for button in (panel.allow_button, panel.grant_button, panel.deny_button):
         button.setFocus()
-        QTest.keyClick(button, Qt.Key.Key_Return)
-        QTest.keyClick(button, Qt.Key.Key_Space)
-    assert desk.approval.isVisible()
+        person.key("Return", "space", "KP_Enter")
+    assert panel.isVisible()
+    assert not panel.not_you.isVisible()  # they were real keys; they just do nothing
     wait_for_end(desk, qtbot)
     assert rows("SELECT decision, who FROM steps ORDER BY n")[0] == ("deny", "nobody")
 
@@ -133,11 +134,11 @@ def test_call_user_is_answered_in_words(start: Start, person: Person, editor: Ed
     ask = "Thought: I cannot know that.\nAction: call_user(content='Which name should I write?')"
     desk = start([ask, IN_TEXT, "Thought: Write it.\nAction: type(content='Anna ')", SAVE, DONE])
     send(desk, person, "Write my name")
-    qtbot.waitUntil(desk.call.isVisible, timeout=15_000)
-    person.click(desk.call.answer)
+    qtbot.waitUntil(desk.asked.call.isVisible, timeout=15_000)
+    person.click(desk.asked.call.answer)
     person.type("Anna")
-    qtbot.waitUntil(lambda: desk.call.answer.toPlainText() == "Anna", timeout=5000)
-    person.click(desk.call.send_button)
+    qtbot.waitUntil(lambda: desk.asked.call.answer.toPlainText() == "Anna", timeout=5000)
+    person.click(desk.asked.call.send_button)
     wait_for_end(desk, qtbot)
     assert "Anna" in editor.text
     assert any("Anna" in str(prompt) for (prompt,) in rows("SELECT prompt FROM turns WHERE n = 2"))
@@ -167,10 +168,10 @@ def test_stop_while_asked_denies_and_withdraws_the_question(
 ) -> None:
     desk = start([WRITE], mode="ask_all")
     send(desk, person, "Write hello")
-    qtbot.waitUntil(desk.approval.isVisible, timeout=15_000)
+    qtbot.waitUntil(desk.asked.approval.isVisible, timeout=15_000)
     person.key("Escape", "Escape")
     wait_for_end(desk, qtbot)
-    assert not desk.approval.isVisible()
+    assert not desk.asked.approval.isVisible()
     assert "hello" not in editor.text
     assert desk.state is State.STOPPED
 
@@ -231,9 +232,9 @@ def test_a_damaged_database_is_set_aside_and_said(
     home.mkdir(exist_ok=True)
     paths.traces_file().write_bytes(b"SQLite format 3\x00" + b"\x07" * 3000)
     desk = start([DONE])
+    qtbot.waitUntil(lambda: "The file traces.db was damaged" in said(desk), timeout=5000)
     send(desk, person, "Write hello into the note")
     qtbot.waitUntil(lambda: desk.state.busy, timeout=5000)
     wait_for_end(desk, qtbot)
     assert rows("SELECT status FROM run_ends") == [("finished",)]
     assert [file for file in home.iterdir() if file.name.startswith("traces.db.damaged")]
-    assert "The file traces.db was damaged" in said(desk)

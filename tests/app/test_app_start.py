@@ -137,13 +137,16 @@ class Broken:
     def put_away(self) -> None:
         """Nothing was taken out."""
 
+    def tidy(self, settings: Settings, line: Line) -> None:
+        """Nothing is kept."""
+
     def close(self) -> None:
         """Nothing is open."""
 
 
 def test_a_fault_in_a_run_ends_the_run_and_not_the_thread(dressed: QApplication, qtbot: QtBot) -> None:
     agent = Agent(Broken())
-    agent.open()
+    agent.open(Settings())
     for _ in range(2):
         with qtbot.waitSignal(agent.ended, timeout=5000) as ended:
             agent.start(Job("anything", Settings()))

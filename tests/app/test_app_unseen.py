@@ -108,7 +108,7 @@ def test_a_run_never_sees_us_even_with_every_window_open(
     write = "Thought: Write.\nAction: type(content='seen ')"
     save = "Thought: Save.\nAction: hotkey(key='ctrl s')"
     done = "Thought: Done.\nAction: finished(content='Done.')"
-    desk = start([click, write, save, done], mode="ask_all", delay=0.3)
+    desk = start([click, write, save, done], mode="ask_all", delay=0.3, read=True)
     send(desk, person, "Write seen")
     qtbot.waitUntil(desk.strip.isVisible, timeout=5000)
     person.key("ctrl+shift+space")  # the window stands over the editor and is clicked into
@@ -116,12 +116,12 @@ def test_a_run_never_sees_us_even_with_every_window_open(
     desk.window.move(300, 150)
     visible = 0
     for _ in range(3):
-        qtbot.waitUntil(desk.approval.isVisible, timeout=20_000)
+        qtbot.waitUntil(desk.asked.approval.isVisible, timeout=20_000)
         qtbot.wait(500)
         person.click(desk.window.input)
         assert "note.txt" in person.active_window()
         visible = max(visible, our_pixels())
-        person.click(desk.approval.allow_button)
+        person.click(desk.asked.approval.allow_button)
     wait_for_end(desk, qtbot)
 
     assert visible > 10_000  # we were really there

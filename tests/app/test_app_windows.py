@@ -36,6 +36,7 @@ from app.approval import ApprovalPanel
 from app.call_user import CallPanel
 from app.consent import ConsentWindow
 from app.crash import CrashWindow
+from app.help_window import HelpWindow
 from app.question import Approval, Call
 from app.settings_window import SettingsWindow
 from app.states import State
@@ -44,6 +45,7 @@ from app.task_window import TaskWindow
 from app.text import visible
 from app.trace_window import TraceWindow
 from app.turn_card import TurnCard
+from tests.app.conftest import Person
 
 pytestmark = pytest.mark.desktop
 
@@ -65,10 +67,10 @@ def turn_of(text: str) -> Turn:
 
 
 def approval(action: Action, tier: Tier = Tier.R2, text: str = "This writes a file.", grant: bool = True) -> Approval:
-    verdict = Verdict("ask", tier, text)
+    verdict = Verdict("ask", tier, text, warning=text, resource=text, confirm="" if grant else text)
     element = Element("button", text, Box(0, 0, 1, 1))
     ask = Ask(Run("r", "task", 0.0), action, replace(SHOT, window=text), element, verdict, text)
-    return Approval(ask, Future(), 120, (lambda: None) if grant else None)
+    return Approval(ask, Future(), 120, (lambda: None) if grant else None, 10)
 
 
 def unclipped(window: QWidget) -> None:
@@ -104,6 +106,9 @@ def test_hostile_text_hides_nothing_and_no_button(panel: ApprovalPanel, qtbot: Q
             assert label.textFormat() is Qt.TextFormat.PlainText or not label.text()
             assert "\u202e" not in label.text()
         assert "\u202e" not in panel.exact.toPlainText()
+    panel.ask(approval(Click(Point(0.5, 0.5)), text=text, grant=False))  # with words to type, the tallest there is
+    panel._not_you()
+    unclipped(panel)
     panel.ask(approval(Type(text)))
     assert panel.exact.toPlainText() == visible(text)
 
@@ -149,13 +154,19 @@ def test_going_away_is_a_deny(panel: ApprovalPanel, qtbot: QtBot, end: str) -> N
     assert question.answer.result(0).decision == "deny"
 
 
-def test_an_allow_meant_for_what_was_there_before_is_not_taken(panel: ApprovalPanel, qtbot: QtBot) -> None:
-    question = approval(Terminal("rm -r x"))
+def test_an_allow_meant_for_what_was_there_before_is_not_taken(
+    panel: ApprovalPanel, person: Person, qtbot: QtBot
+) -> None:
+    panel.ask(approval(Terminal("rm -r x")))  # where the pointer waits
+    qtbot.waitExposed(panel)
+    qtbot.wait(200)
+    person.move_to(panel.allow_button)
+    question = approval(Terminal("rm -r y"))
     panel.ask(question)
-    panel.allow_button.click()
+    person.do("click", "1")
     assert not question.answer.done()
     qtbot.wait(450)
-    panel.allow_button.click()
+    person.do("click", "1")
     assert question.answer.result(0).decision == "allow"
 
 
@@ -163,8 +174,7 @@ def test_a_stopped_run_withdraws_and_no_click_can_answer_it(panel: ApprovalPanel
     question = approval(Terminal("rm -r x"))
     panel.ask(question)
     assert question.answer.cancel()
-    qtbot.wait(450)
-    panel.allow_button.click()  # the answer came too late; nothing breaks
+    qtbot.waitUntil(lambda: not panel.isVisible(), timeout=2000)
     assert question.answer.cancelled()
     assert not panel.isVisible()
 
@@ -198,7 +208,8 @@ def test_text_can_be_read_in_both_themes(choice: str) -> None:
 def test_both_languages_have_every_sentence_with_the_same_values() -> None:
     from string import Formatter
 
-    from app.phrases import CHOICES, PHRASES, SETTINGS
+    from app.phrases import PHRASES
+    from app.setting_phrases import CHOICES, SETTINGS
 
     for key, (english, chinese) in PHRASES.items():
         assert english, key
@@ -221,6 +232,7 @@ def test_nothing_is_clipped_in_either_language(dressed: QApplication, qtbot: QtB
         SettingsWindow(Settings()),
         TraceWindow(lambda run: Path(), False),
         CrashWindow("/x/y"),
+        HelpWindow(),
         Strip(),
     ]
     for window in windows:

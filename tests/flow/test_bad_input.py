@@ -209,7 +209,7 @@ def test_a_disk_that_is_full_from_the_start(home: Path) -> None:
 
 @pytest.mark.parametrize("how", ["a full disk", "a limit on the size of files"])
 def test_a_disk_that_fills_up_in_the_middle_of_a_run(home: Path, tmp_path: Path, how: str) -> None:
-    long = f"Thought: {'I type and type. ' * 250}\nAction: type(content='{{}}')"
+    long = f"Thought: {'I go on and on. ' * 250}\nAction: terminal(command='echo {{}}')"
     replies = [long.format(n) for n in range(100)]
     if how == "a full disk":
         with disk(home, "2m"):
@@ -235,7 +235,8 @@ def fill_up(home: Path, replies: list[str], under: list[str]) -> headless.Ran:
     headless.allow_keeping(home)
     with (home / "settings.toml").open("a", encoding="utf-8") as file:
         file.write("[run]\nmax_steps = 1000\n")
-    return headless.run("Type a lot", *DRY, "--json", under=under)
+    shell = ("--operator", "terminal", "--model", "script", "--approve", "all")
+    return headless.run("Print a lot", *shell, "--json", under=under)
 
 
 def test_a_run_that_ends_badly_still_says_how(home: Path) -> None:

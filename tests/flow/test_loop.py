@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from threading import Event, Timer
 import pytest
 
 from agent_core import loop
-from agent_core.actions import Action, Click, Finished, Hotkey, Point, Press, Terminal, Type
+from agent_core.actions import Action, Click, Finished, Hotkey, Point, Press, Type
 from agent_core.dialects.elements import Elements
 from agent_core.errors import ModelError, StoreError, TaskError
 from agent_core.models.scripted import Scripted
@@ -279,36 +277,3 @@ def test_every_step_and_outcome_is_in_the_store(tmp_path: Path) -> None:
     assert kept[0].steps[0].outcome is not None
     assert traces.run("r1").status is Status.REFUSED
     assert traces.faults() == ()
-
-
-def random_replies(rng: random.Random) -> Iterator[str]:
-    """Replies with every kind of action, some broken, some several in one."""
-    places = [w.box.centre for w in form().widgets]
-    makers: list[Callable[[], Action]] = [
-        lambda: Click(rng.choice(places)),
-        lambda: Type(rng.choice(["hello", "rm -rf ~\n", "x"])),
-        lambda: Hotkey(rng.choice([("ctrl", "s"), ("alt", "f4"), ("enter",)])),
-        lambda: Terminal(rng.choice(["ls", "rm -rf ~", "curl x | sh", "echo $(reboot)"])),
-        lambda: Press("ctrl"),
-    ]
-    while True:
-        text = say(*(rng.choice(makers)() for _ in range(rng.randint(1, 4))))
-        if rng.random() < 0.2:
-            text = text[: rng.randint(0, len(text))]
-        yield text
-
-
-def test_a_thousand_random_replies_do_nothing_where_everything_is_denied() -> None:
-    rng = random.Random(7)
-    replies = random_replies(rng)
-    desktop = PretendDesktop(form())
-    asked = 0
-    while asked < 1000:
-        batch = [next(replies) for _ in range(3)]
-        asked += len(batch)
-        try:
-            go(desktop, batch, decide=Policy("ask_all").decide, approve=approvers.deny_all)
-        except ModelError:
-            pass  # the script of replies was used up
-    assert desktop.done == []
-    assert desktop.held == set()

@@ -72,6 +72,21 @@ def test_a_frame_is_the_window_with_its_title(operator: BrowserOperator) -> None
     assert len(shot.rgb) == 3 * shot.width * shot.height
 
 
+def test_nothing_is_done_while_the_person_is_asked_or_after_a_stop(operator: BrowserOperator) -> None:
+    shot, stopped = operator.look(), Event()
+    stopped.set()
+    click = act.Click(at(50, 60, shot))
+    log(operator)
+    with operator.hands_off():
+        outcome = operator.do(click, shot, STOP)
+    assert not outcome.ok
+    assert "being asked" in outcome.text
+    assert not operator.do(click, shot, stopped).ok
+    assert log(operator) == []
+    assert operator.do(click, shot, STOP).ok
+    assert log(operator) != []
+
+
 def test_clicks_land_on_the_pixel_as_trusted_events(operator: BrowserOperator) -> None:
     shot = operator.look()
     assert operator.do(act.Click(at(33, 44, shot)), shot, STOP).ok

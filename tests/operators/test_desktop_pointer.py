@@ -166,15 +166,16 @@ def test_let_go_releases_what_is_held(
 
 
 class StopsAfter(Event):
-    """A stop that comes at the nth look at it: in the middle of whatever asks."""
+    """A stop that comes at the nth look of this thread at it: in the middle of whatever asks."""
 
     def __init__(self, times: int) -> None:
         super().__init__()
         self._left = times
+        self._thread = threading.get_ident()
 
     def _count(self) -> None:
-        self._left -= 1
-        if self._left <= 0:
+        self._left -= threading.get_ident() == self._thread
+        if self._left <= 0 and threading.get_ident() == self._thread:
             self.set()
 
     def is_set(self) -> bool:

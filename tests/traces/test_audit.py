@@ -12,6 +12,7 @@ import pytest
 
 from agent_core import paths
 from agent_core.errors import StoreError
+from agent_core.traces.__main__ import main
 from agent_core.traces.audit import AuditLog, Recorders, verify
 from agent_core.traces.reads import Traces
 from agent_core.traces.store import NoTrace, TraceStore
@@ -60,6 +61,9 @@ def test_an_untouched_chain_is_whole_however_it_was_written() -> None:
         (["DELETE FROM audit"], 1),
         (["DELETE FROM audit WHERE n = 1"], 1),
         (["UPDATE audit SET n = 100 WHERE n = 2", "UPDATE audit SET n = 2 WHERE n = 3"], 2),
+        (["DELETE FROM audit WHERE n > 4", "DELETE FROM sqlite_sequence"], 5),
+        (["UPDATE sqlite_sequence SET seq = 3"], 7),
+        (["DROP TABLE audit"], 1),
         (["INSERT INTO audit SELECT 7, at, run, kind, tier, verdict, who, previous, hash FROM audit WHERE n = 6"], 7),
     ],
 )
@@ -74,6 +78,24 @@ def test_lines_written_after_the_end_was_cut_off_do_not_hide_it() -> None:
     tamper("DELETE FROM audit WHERE n > 4")
     audited()
     assert verify() == 5
+
+
+@pytest.mark.parametrize("statement", ["DROP TABLE audit", "DELETE FROM sqlite_sequence"])
+def test_an_audit_that_takes_no_more_lines_says_so(statement: str) -> None:
+    audited()
+    tamper(statement)
+    with pytest.raises(StoreError, match=r"audit\.db was changed by another program.*Move it"):
+        audited()
+
+
+def test_an_audit_that_was_cut_off_is_told_of_ever_after(capsys: pytest.CaptureFixture[str]) -> None:
+    audited(200)
+    content = paths.audit_file().read_bytes()
+    paths.audit_file().write_bytes(content[: len(content) // 2])
+    assert main(["verify"]) == 1
+    audited(2)
+    assert main(["verify"]) == 1
+    assert "audit.db.damaged-" in capsys.readouterr().err
 
 
 def test_no_statement_changes_or_removes_a_line() -> None:

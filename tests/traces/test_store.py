@@ -11,6 +11,7 @@ import pytest
 from agent_core import paths
 from agent_core.actions import Action, Finished, Scroll, Terminal, Type
 from agent_core.errors import StoreError
+from agent_core.redaction import Redactor
 from agent_core.step import Box, Element, Intent, Outcome, Prompt, Status, Step, Verdict
 from agent_core.traces.reads import Traces
 from agent_core.traces.store import NoTrace, TraceStore
@@ -112,12 +113,12 @@ def test_every_text_goes_through_the_redaction() -> None:
     shot = replace(
         desktop(secret, SMALL),
         window=f"vault {secret}",
-        elements=(Element("field", secret, Box(0, 0, 1, 1), value=secret),),
+        elements=(Element("text", secret, Box(0, 0, 1, 1), value=secret),),
     )
     turn = turn_of(1, shot, f"type {secret}", reply=f"reply {secret}", asked=f"asked {secret}")
     turn = replace(turn, intent=Intent(f"type {secret}", (), (f"problem {secret}",), f"reflection {secret}"))
     run = replace(RUN, task=f"log in with {secret}")
-    with TraceStore(redact=lambda text: text.replace(secret, "[secret]")) as store:
+    with TraceStore(redactor=lambda: Redactor([secret])) as store:
         store.started(run, shot)
         actions: tuple[Action, ...] = (Type(secret), Terminal(f"echo {secret}"), Finished(secret))
         for n, action in enumerate(actions, start=1):
@@ -130,7 +131,7 @@ def test_every_text_goes_through_the_redaction() -> None:
     for file in paths.home().glob("traces.db*"):
         assert secret.encode() not in file.read_bytes()
     [read] = Traces().turns(run.id)
-    assert read.steps[0].action == Type("[secret]")
+    assert read.steps[0].action == Type("«secret»")
     assert read.reply.token_ids == ()  # the sampled tokens would spell the secret out again
 
 

@@ -127,7 +127,7 @@ def test_a_full_disk_is_said_and_what_was_kept_stays(small_disk: Path) -> None:
 def test_a_limit_on_file_size_is_said_and_what_was_kept_stays() -> None:
     script = (
         "import resource\nfrom tests.traces.test_store_faults import fill\nfrom agent_core import paths\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))\n"
         "print(fill(paths.traces_file(), paths.images_folder()))"
     )
     done = subprocess.run(
@@ -234,7 +234,7 @@ def test_a_copy_is_made_before_a_migration_and_nothing_is_lost(home: Path) -> No
     db = open_for_writing(paths.traces_file(), newer).db
     assert db.execute("SELECT count(*) FROM steps").fetchone()[0] == 7
     db.close()
-    copy = Traces(home / "traces.db.before-v2")
+    copy = Traces(home / f"traces.db.before-v{len(newer)}")
     assert copy.run(RUN.id).steps == 7
 
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from training import rollouts, sft
+from tests.training import tiny_runs
+from training import checkpoints, rollouts, sft
+from training.runs import read_metrics
 
 
 def train(data: Path, out: Path, *more: str) -> subprocess.CompletedProcess[str]:
@@ -40,13 +42,33 @@ def test_a_short_run_learns_and_goes_on_from_its_checkpoint(tmp_path: Path) -> N
     assert all(tensor.dtype == np.float16 for tensor in weights.values())
     assert all("lora_" in name for name in weights)
     assert sum(file.stat().st_size for file in adapter.iterdir()) < 12_000_000
-    assert sft.latest(tmp_path / "out") is not None  # the last checkpoint before the end
+    assert checkpoints.latest(tmp_path / "out") is not None  # the last checkpoint before the end
 
     again = train(tmp_path / "demos", tmp_path / "out", "--save-every", "1")
     assert again.returncode == 0, again.stderr
     after = [json.loads(line) for line in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()]
-    repeated = [line["step"] for line in after[len(lines) :] if "loss" in line]
-    assert repeated == [steps[0]["of"]]  # only the step after the last checkpoint
+    assert [line.get("step") for line in after] == [line.get("step") for line in lines]  # none stands there twice
+    assert {name: after[-2][name] for name in ("loss", "tokens")} == {
+        name: steps[-1][name] for name in ("loss", "tokens")
+    }  # the step after the checkpoint, learnt once more
+
+
+def test_a_step_of_several_batches_is_the_step_of_one_large_batch(tmp_path: Path) -> None:
+    """The loss is the mean over all learnt tokens of the step, not a mean of means."""
+    base = tiny_runs.model_folder(tmp_path / "model")
+    data = tiny_runs.lesson_folder(tmp_path / "data")
+    weights = []
+    for name, tokens, accumulate in (("one", 100_000, 1), ("many", 300, 100)):
+        sizes = ("--batch-tokens", str(tokens), "--accumulate", str(accumulate))
+        learning = ("--epochs", "1", "--warmup", "1", "--precision", "float32", "--lr", "1e-3")
+        running = tiny_runs.start("sft", "--base", base, "--data", data, "--out", tmp_path / name, *sizes, *learning)
+        said, _ = running.communicate()
+        assert running.returncode == 0, said
+        (step, end) = read_metrics(tmp_path / name / "metrics.jsonl")
+        assert end["steps"] == 1
+        weights.append((step["loss"], step["grad_norm"], step["tokens"]))
+    assert weights[0][:2] == pytest.approx(weights[1][:2], rel=1e-5)
+    assert weights[0][2] == weights[1][2]
 
 
 def test_an_empty_store_is_refused_in_a_sentence(tmp_path: Path) -> None:

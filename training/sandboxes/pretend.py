@@ -7,6 +7,8 @@ real programs. `done` lists every action that reached it, which is how a test pr
 
 from __future__ import annotations
 
+import contextlib
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import assert_never
@@ -112,6 +114,10 @@ class PretendDesktop:
     def let_go(self) -> None:
         self.let_go_calls += 1
         self.held.clear()
+
+    def hands_off(self) -> AbstractContextManager[None]:
+        """Nobody sits at this desktop."""
+        return contextlib.nullcontext()
 
     def close(self) -> None:
         """Nothing to free."""

@@ -12,6 +12,7 @@ SUITES = {
     "desk": "training.tasks.desk:Desk",
     "miniwob": "training.tasks.miniwob:MiniWob",
     "pretend": "training.tasks.pretend:Pretend",
+    "pretend_small": "training.tasks.pretend_small:PretendSmall",
 }
 
 
@@ -21,3 +22,12 @@ def suite(name: str) -> Suite:
         raise TaskError(f"There is no suite {name!r}; known: {', '.join(SUITES)}.")
     module, attribute = SUITES[name].split(":")
     return cast(Suite, getattr(importlib.import_module(module), attribute)())
+
+
+def consequential(name: str) -> frozenset[str]:
+    """The tasks of a suite that delete or overwrite by nature, so that a question is in its place."""
+    if name != "desk":
+        return frozenset()
+    from training.tasks.desk import TASKS
+
+    return frozenset(task.name for task in TASKS.values() if task.consequential)

@@ -139,6 +139,7 @@ EDITOR = (
         lambda stage, values: _holds(stage, values, values["text"]),
         _replace,
         "The text is replaced and {file} is saved.",
+        consequential=True,
     ),
     DeskTask(
         "editor_clear",
@@ -154,6 +155,7 @@ EDITOR = (
         lambda stage, values: _holds(stage, values, ""),
         _clear,
         "{file} is empty and saved.",
+        consequential=True,
     ),
     DeskTask(
         "editor_copy",

@@ -157,6 +157,7 @@ FILES = (
         lambda stage, values: _names(stage) == _expected(values) - {values["file"]},
         lambda v: _delete(v["file"]),
         "{file} is in the trash.",
+        consequential=True,
     ),
     DeskTask(
         "files_delete_folder",
@@ -172,5 +173,6 @@ FILES = (
         lambda stage, values: _names(stage) == _expected(values) - {values["folder"]},
         lambda v: _delete(v["folder"]),
         "The folder {folder} is in the trash.",
+        consequential=True,
     ),
 )

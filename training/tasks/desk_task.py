@@ -108,7 +108,8 @@ class DeskTask:
     """One kind of task. The last of `wordings` is kept out of training.
 
     `draw` gives the parameters, `prepare` places files and starts programs, `solved` looks from outside, `teach`
-    lists the moves that solve it, without the last one, which gives `answer`.
+    lists the moves that solve it, without the last one, which gives `answer`. `consequential`: it deletes
+    or overwrites.
     """
 
     name: str
@@ -119,6 +120,7 @@ class DeskTask:
     teach: Callable[[Values], list[Move]]
     answer: str
     place: Place = "desktop"
+    consequential: bool = False
     suite: str = field(default="desk", init=False)
 
     def last(self, values: Values) -> Move:

@@ -130,6 +130,7 @@ TERMINAL = (
         _is_deleted,
         lambda v: _one("Delete the file with rm.", f"rm {v['file']}"),
         "{file} is deleted.",
+        consequential=True,
     ),
     DeskTask(
         "terminal_move",
