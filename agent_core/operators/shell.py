@@ -28,6 +28,7 @@ from threading import Event
 from agent_core.errors import InputError
 from agent_core.operators import processes
 from agent_core.operators.jail import Jail
+from agent_core.operators.left_over import own_folder
 from agent_core.operators.processes import Process
 from agent_core.operators.terminal_output import Collected
 
@@ -256,7 +257,7 @@ class Shell:
 
     def _open_terminal(self) -> None:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="deskhand-terminal-")
+            self._folder = own_folder()
             self._file("state").touch()
         if self._master < 0:
             self._master, slave = pty.openpty()

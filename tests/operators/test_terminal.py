@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from threading import Event
 import pytest
 
 from agent_core.actions import CallUser, Click, Finished, Point, Terminal, Type, Wait
+from agent_core.operators import left_over
 from agent_core.operators.jail import Jail, available
 from agent_core.operators.terminal import TerminalOperator, TerminalSession
 from agent_core.operators.terminal_output import Collected, capped, clean
@@ -274,3 +276,15 @@ def test_variables_that_look_secret_are_left_out(tmp_path: Path, jail: Jail | No
     assert not secret.keys() & lines.keys()
     assert {name: lines[name] for name in kept} == kept
     assert "taken" not in text
+
+
+def test_a_killed_programs_folder_is_removed_by_the_next(tmp_path: Path) -> None:
+    ended = subprocess.run(["sh", "-c", "echo $$"], capture_output=True, text=True, check=True).stdout.strip()
+    left = tmp_path / f"{left_over.PREFIX}{ended}-x"
+    mine = tmp_path / f"{left_over.PREFIX}{os.getpid()}-y"
+    for folder in (left, mine):
+        folder.mkdir()
+        (folder / "state").write_text("TOKEN=abc")
+    left_over.sweep(tmp_path)
+    assert not left.exists()
+    assert mine.exists()

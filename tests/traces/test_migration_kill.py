@@ -1,4 +1,4 @@
-"""A store of the first format is brought up to date under kills, readers and several programs at once: nothing is lost."""
+"""A store of the first format, brought up to date under kills, readers and several programs at once, loses nothing."""
 
 from __future__ import annotations
 
