@@ -113,27 +113,36 @@ def chat(text: str) -> str:
     return Prompt((Message("user", text),)).chatml()
 
 
-@torch.no_grad()
 def by_source(model: Any, tokenizer: Any, texts: Sequence[str], tokens: int) -> list[Said]:
-    """The greedy replies of a transformers model, at most so many tokens each."""
-    said = []
-    for text in texts:
-        ids = torch.tensor([tokenizer.encode(text, add_special_tokens=False)])
-        said.append(greedy(model, tokenizer, text, ids, tokens))
-    return said
+    """The greedy replies of a transformers model, at most so many tokens each; all prompts in one batch."""
+    rows = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
+    width, end = max(map(len, rows)), tokenizer.convert_tokens_to_ids(CHATML_STOP)
+    ids = torch.tensor([[end] * (width - len(row)) + row for row in rows])
+    mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows])
+    return [
+        Said(text, tuple(row), reply, logits)
+        for text, row, (reply, logits) in zip(texts, rows, greedy(model, end, ids, mask, tokens), strict=True)
+    ]
 
 
 @torch.no_grad()
-def greedy(model: Any, tokenizer: Any, text: str, ids: torch.Tensor, tokens: int, **seen: Any) -> Said:
-    """One greedy reply to ids (1, width); `seen` is what goes with a picture."""
-    end = tokenizer.convert_tokens_to_ids(CHATML_STOP)
+def greedy(
+    model: Any, end: int, ids: torch.Tensor, mask: torch.Tensor, tokens: int, **seen: Any
+) -> list[tuple[tuple[int, ...], np.ndarray[Any, np.dtype[np.float32]]]]:
+    """Greedy replies to ids (rows, width), padded on the left, each with the logits before its tokens.
+
+    A reply ends with `end`. `seen` is what goes with a picture.
+    """
     out = model.generate(
-        input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=tokens, do_sample=False, num_beams=1,
-        repetition_penalty=1.0, eos_token_id=end, pad_token_id=end, output_logits=True, return_dict_in_generate=True,
-        **seen,
+        input_ids=ids, attention_mask=mask, max_new_tokens=tokens, do_sample=False, num_beams=1, repetition_penalty=1.0,
+        eos_token_id=end, pad_token_id=end, output_logits=True, return_dict_in_generate=True, **seen,
     )  # fmt: skip
-    logits = torch.cat(out.logits).float().numpy()
-    return Said(text, tuple(ids[0].tolist()), tuple(out.sequences[0, ids.shape[1] :].tolist()), logits)
+    logits = torch.stack(out.logits, dim=1).float().numpy()
+    replies = []
+    for row, scores in zip(out.sequences[:, ids.shape[1] :].tolist(), logits, strict=True):
+        length = row.index(end) + 1 if end in row else len(row)
+        replies.append((tuple(row[:length]), scores[:length]))
+    return replies
 
 
 def opened(file: Path, *, adapter: Path | None = None, context: int = 1024, every_logit: bool = True) -> Any:

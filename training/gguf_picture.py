@@ -17,6 +17,7 @@ import torch
 from PIL import Image, ImageDraw
 
 from agent_core.errors import ModelError
+from agent_core.step import CHATML_STOP
 from training.gguf_check import Said, chat, greedy
 from training.gguf_write import silence
 from training.pictures import patches_of
@@ -49,7 +50,9 @@ def by_source(model: Any, tokenizer: Any, tokens: int) -> Said:
         raise ModelError(f"The tokenizer does not know {IMAGE} as the token that stands for a picture.")
     grid = torch.tensor([[1, side, side]])
     seen = {"pixel_values": patches, "image_grid_thw": grid, "mm_token_type_ids": kinds}
-    return greedy(model, tokenizer, text, ids, tokens, **seen)
+    end = tokenizer.convert_tokens_to_ids(CHATML_STOP)
+    [(reply, logits)] = greedy(model, end, ids, torch.ones_like(ids), tokens, **seen)
+    return Said(text, tuple(ids[0].tolist()), reply, logits)
 
 
 def by_file(model: Any, projector: Path, said: Said) -> float:

@@ -273,6 +273,7 @@ ASKED = (
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # half a minute of work, which a busy machine stretches
 def test_the_bundled_agent_as_an_adapter_says_the_same_on_twenty_prompts(tmp_path: Path) -> None:
     """SmolLM2 and the shipped adapter, quantisation off: greedy replies of llama.cpp equal those of transformers."""
     shipped = Path("assets/models/bundled")
