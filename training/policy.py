@@ -46,9 +46,17 @@ def load_base(path: Path, dtype: torch.dtype = torch.float32) -> tuple[Any, Any]
     if path.is_dir():
         sees = hasattr(AutoConfig.from_pretrained(str(path)), "vision_config")
         kind = AutoModelForImageTextToText if sees else AutoModelForCausalLM
-        return kind.from_pretrained(str(path), dtype=dtype), AutoTokenizer.from_pretrained(str(path))
+        return kind.from_pretrained(str(path), dtype=dtype), load_tokenizer(path)
     model = AutoModelForCausalLM.from_pretrained(str(path.parent), gguf_file=path.name, dtype=dtype)
-    return model, AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
+    model.name_or_path = BUNDLED if path == bundled_base() else path.stem  # what adapters on it say they belong to
+    return model, load_tokenizer(path)
+
+
+def load_tokenizer(path: Path) -> Any:
+    """The tokenizer alone, of a GGUF file or a Hugging Face folder."""
+    if path.is_dir():
+        return AutoTokenizer.from_pretrained(str(path))
+    return AutoTokenizer.from_pretrained(str(path.parent), gguf_file=path.name)
 
 
 def lora(base: Any, rank: int, alpha: int) -> LoraConfig:

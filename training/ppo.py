@@ -37,7 +37,7 @@ from training.episodes import Environment, EpisodeEnvironment
 from training.experience import Algorithm, Credit, Experience, Part, experience, parts_of, summary
 from training.jobs import JobSource, PoolMetrics, Trajectory
 from training.lockstep import lockstep
-from training.policy import ActorCritic, bundled_base, load_base, lora
+from training.policy import ActorCritic, bundled_base, load_base, load_tokenizer, lora
 from training.pool import Pool, Together
 from training.runs import RunFolder, knob, write_json
 from training.serving import Actor, TransformersActor
@@ -105,6 +105,7 @@ class Args:
     evaluate_rollouts: int = knob(96, "rollouts an evaluation, sampled at temperature 1")
     save_every: int = knob(10, "updates between checkpoints")
     seed: int = knob(0, "seed of weights, order and sampling")
+    checkpointing: int = knob(0, "1: activations are made again in the backward pass, which saves memory")
     threads: int = knob(1, "torch threads")
 
 
@@ -216,7 +217,8 @@ def made_policy(args: Args) -> ActorCritic:
     """Base and adapters; the adapter to start from goes into both. Raises ModelError."""
     base, _ = load_base(base_of(args))
     config = lora(base, args.rank, args.lora_alpha)
-    policy = ActorCritic(base, config, autocast=torch.bfloat16 if args.bf16 else None)
+    half = torch.bfloat16 if args.bf16 else None
+    policy = ActorCritic(base, config, autocast=half, checkpointing=bool(args.checkpointing))
     if args.start:
         policy.start(Path(args.start))
     return policy
@@ -224,9 +226,10 @@ def made_policy(args: Args) -> ActorCritic:
 
 def made_actor(args: Args) -> Actor:
     """Who acts in the rollouts. Raises ModelError."""
-    base, tokenizer = load_base(base_of(args))
     if args.actor == "transformers":
+        base, tokenizer = load_base(base_of(args))
         return Together(TransformersActor.of_model(base.eval(), tokenizer, args.max_new_tokens), args.environments)
+    tokenizer = load_tokenizer(base_of(args))
     return ServerActor(
         args.actor,
         args.served_name,
