@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pwd
 import socket
 import subprocess
 import sys
@@ -29,7 +30,8 @@ STARTUP = (".bashrc", ".profile", ".config/autostart/x.desktop", "bin/ls")
 @pytest.fixture
 def user_home() -> Iterator[Path]:
     """A home folder with secrets, startup files and ordinary ones; not in /tmp, which is another one in the jail."""
-    with tempfile.TemporaryDirectory(prefix="deskhand-test-", dir=Path.home()) as folder:
+    account = Path(pwd.getpwuid(os.getuid()).pw_dir)  # HOME may have been moved to a temporary folder
+    with tempfile.TemporaryDirectory(prefix="deskhand-test-", dir=account) as folder:
         made = Path(folder).resolve() / "anna"
         for name in (*SECRETS, *STARTUP, "Documents/letter.txt", "project/notes.txt"):
             (made / name).parent.mkdir(parents=True, exist_ok=True)
