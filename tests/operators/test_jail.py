@@ -55,10 +55,12 @@ def run(jail: Jail, command: str) -> Outcome:
 
 def test_only_the_folder_can_be_changed(user_home: Path) -> None:
     jail = Jail(user_home / "project", user_home)
-    outcome = run(jail, "echo new > notes.txt; mkdir a; touch /etc/x /usr/x ../x ~/x; echo free > /tmp/x; cat /tmp/x")
+    outside = f"/etc/x /usr/x ../x {user_home}/y"
+    outcome = run(jail, f"echo new > notes.txt; mkdir a; touch {outside}; echo free > /tmp/x; cat /tmp/x")
     assert (user_home / "project/notes.txt").read_text() == "new\n"
     assert (user_home / "project/a").is_dir()
     assert not (user_home / "x").exists()
+    assert not (user_home / "y").exists()
     assert outcome.text.count("Read-only file system") == 4
     assert "free" in outcome.text
     assert outcome.text.endswith(f"[in the jail: no network, no windows; only {user_home}/project can be changed]")
