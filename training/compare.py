@@ -65,7 +65,7 @@ class Args:
     only: str = knob("", "names of variants, comma separated; all if empty")
     seeds: int = knob(3, "seeds")
     batches: int = knob(64, "batches of rollouts in all, those that the critic is pretrained on among them")
-    config: str = knob("training/configs/pretend_small.toml", "TOML file of PPO's arguments for all variants")
+    config: str = knob("training/configs/cpu.toml", "TOML file of PPO's arguments for all variants")
     rollouts: int = knob(300, "held-out rollouts at the end, for sampling and for greedy replies each")
     threads: int = knob(1, "torch threads")
 
