@@ -19,6 +19,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any, cast
@@ -27,6 +28,7 @@ from agent_core import __version__, loop, settings
 from agent_core.actions import in_words, to_json
 from agent_core.dialects import dialect
 from agent_core.errors import DeskhandError
+from agent_core.limits import limits_of
 from agent_core.models import manifest as manifests
 from agent_core.models import model
 from agent_core.operators import OPERATORS, operator
@@ -100,6 +102,7 @@ def run(args: argparse.Namespace, stop: Event) -> int:
         brain = model(manifest, wanted.model)
         opened.callback(brain.close)
         policy = Policy(cast(Mode, args.mode or wanted.safety.mode), folder=str(wanted.run.task_folder))
+        within = limits_of(wanted)
         parts = loop.Parts(
             operator=hands,
             dialect=speaks,
@@ -111,7 +114,7 @@ def run(args: argparse.Namespace, stop: Event) -> int:
             answer=approvers.answer_on_terminal if sys.stdin.isatty() else None,
             caution=policy.note,
             heard=policy.heard,
-            limits=limits(wanted, args.max_steps),
+            limits=replace(within, steps=args.max_steps or within.steps),
             pause=hand_back.paused,
             taken=hand_back.taken,
         )
@@ -130,13 +133,7 @@ def run(args: argparse.Namespace, stop: Event) -> int:
         )
         turns, status, broke = follow(one, parts, stop, args.json)
     if args.replay and turns:
-        try:
-            print(
-                f"replay page: {replay_of(one, turns, status, args.replay, never_keep=wanted.privacy.never_kept)}",
-                file=sys.stderr,
-            )
-        except DeskhandError as error:
-            print(error, file=sys.stderr)
+        write_page(one, turns, status, args.replay, wanted.privacy.never_kept)
     return 2 if broke else 0 if status is Status.FINISHED else 1
 
 
@@ -159,14 +156,12 @@ def follow(one: Run, parts: loop.Parts, stop: Event, as_json: bool) -> tuple[lis
     return turns, status, broke
 
 
-def limits(wanted: settings.Settings, max_steps: int) -> loop.Limits:
-    """What the run may use up by the settings; `max_steps` stands in for theirs unless it is 0."""
-    return loop.Limits(
-        steps=max_steps or wanted.run.max_steps,
-        seconds=wanted.run.max_minutes * 60,
-        per_minute=wanted.run.actions_per_minute,
-        approval_seconds=wanted.safety.approval_seconds,
-    )
+def write_page(one: Run, turns: Sequence[Turn], status: Status, page: Path, never_keep: Sequence[str]) -> None:
+    """The page that replays the run; one that cannot be written is a sentence, for the run itself went well."""
+    try:
+        print(f"replay page: {replay_of(one, turns, status, page, never_keep=never_keep)}", file=sys.stderr)
+    except DeskhandError as error:
+        print(error, file=sys.stderr)
 
 
 def make_operator(args: argparse.Namespace, wanted: settings.Settings, on_person: Callable[[], None]) -> Operator:

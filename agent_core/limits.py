@@ -30,6 +30,7 @@ from agent_core.actions import (
     Wait,
     in_words,
 )
+from agent_core.settings import Settings
 from agent_core.step import Screenshot, Step, Turn
 
 NEAR = 0.006  # fraction of the screen: places closer than this (8 px of 1280) are the same place
@@ -57,6 +58,16 @@ class Limits:
     problems: int = 2
     per_minute: int = 90
     approval_seconds: float = 3600.0
+
+
+def limits_of(wanted: Settings) -> Limits:
+    """What the settings say."""
+    return Limits(
+        steps=wanted.run.max_steps,
+        seconds=wanted.run.max_minutes * 60,
+        per_minute=wanted.run.actions_per_minute,
+        approval_seconds=wanted.safety.approval_seconds,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from app import approval_words, pictures, theme, words
 from app.panel import Panel, on_screen
 from app.question import Approval
 from app.raw_input import IDLE
-from app.real_input import RealButton, RealInput
-from app.text import exact_field, fit_lines, fit_window, label, one_line, plain_tip, visible
+from app.real_input import RealButton
+from app.text import exact_field, fit_lines, label, one_line, plain_tip, visible
 
 WIDTH = 460
 EXACT_LINES = 6
@@ -36,7 +36,6 @@ class ApprovalPanel(Panel):
     def __init__(self, parent: QWidget | None = None, idle: frozenset[str] = IDLE) -> None:
         """`idle` names the devices of a virtual screen that nobody has hands on."""
         super().__init__(parent)
-        self.devices_only = True
         self.setWindowTitle(words.say("approval.title"))
         self.setFixedWidth(WIDTH)
         self._question: Approval | None = None
@@ -45,8 +44,7 @@ class ApprovalPanel(Panel):
         self._tick.setInterval(250)
         self._tick.timeout.connect(self._count_down)
         self._build()
-        self._real = RealInput(self, idle)
-        self._real.refused.connect(self._not_you)
+        self._real = self.heard_from_a_person(idle)
 
     def ask(self, question: Approval) -> None:
         """Shows a question; one that is still open is denied first."""
@@ -81,7 +79,6 @@ class ApprovalPanel(Panel):
         self.heading = label(role="heading")
         self.exact = exact_field("mono")
         self.where = label(role="secondary")
-        self.not_you = label(words.say("only_you"), "refused")
         self.instead = self._line("approval.instead")
         self.instead.textChanged.connect(self._name_deny)
         self.instead.returnPressed.connect(self._instead_entered)
@@ -93,7 +90,6 @@ class ApprovalPanel(Panel):
         self.rows.addWidget(self.instead)
         self.rows.addLayout(self._build_buttons())
         self.rows.addWidget(self.countdown)
-        self.rows.addWidget(self.not_you)  # last: what appears here moves no button
 
     def _build_warning(self) -> QFrame:
         self.warning = QFrame()
@@ -237,11 +233,6 @@ class ApprovalPanel(Panel):
         """Whether nothing has to be typed, or it has been."""
         wanted = approval_words.to_type(self._question.ask) if self._question is not None else ""
         return not wanted or same_words(self.confirm.text(), wanted)
-
-    def _not_you(self) -> None:
-        if not self.not_you.isVisible():
-            self.not_you.show()
-            fit_window(self)
 
     def _count_down(self) -> None:
         left = self._until - time.monotonic()

@@ -15,8 +15,8 @@ from app import theme, words
 from app.panel import Panel
 from app.question import Call, settle
 from app.raw_input import IDLE
-from app.real_input import RealButton, RealInput
-from app.text import button, exact_field, fit_lines, fit_window, label, visible
+from app.real_input import RealButton
+from app.text import button, exact_field, fit_lines, label, visible
 
 WIDTH = 440
 QUOTE_LINES = 8
@@ -30,7 +30,6 @@ class CallPanel(Panel):
     def __init__(self, parent: QWidget | None = None, idle: frozenset[str] = IDLE) -> None:
         """`idle` names the devices of a virtual screen that nobody has hands on."""
         super().__init__(parent)
-        self.devices_only = True
         self.setWindowTitle(words.say("call.title"))
         self.setFixedWidth(WIDTH)
         self._call: Call | None = None
@@ -38,8 +37,7 @@ class CallPanel(Panel):
         self._tick.setInterval(250)
         self._tick.timeout.connect(self._look_whether_withdrawn)
         self._build()
-        self._real = RealInput(self, idle)
-        self._real.refused.connect(self._not_you)
+        self._real = self.heard_from_a_person(idle)
 
     def ask(self, call: Call) -> None:
         """Shows a call; one that is still open is answered with None first."""
@@ -77,7 +75,6 @@ class CallPanel(Panel):
         self.take_over_button = RealButton(words.say("call.take_over"), keys=True)
         self.done_button = RealButton(words.say("call.done"), keys=True)
         self.send_button = RealButton(words.say("call.send"), "main", keys=True)
-        self.not_you = label(words.say("only_you"), "refused")
         self.stop_button.clicked.connect(self._stop)
         self.take_over_button.pointed.connect(self._take_over)
         self.done_button.pointed.connect(self._done)
@@ -92,7 +89,6 @@ class CallPanel(Panel):
         for part in (self.heading, self.quote, self.answer, self.help):
             self.rows.addWidget(part)
         self.rows.addLayout(row)
-        self.rows.addWidget(self.not_you)
         self._name_send()
 
     def _show_rest(self, shown: bool) -> None:
@@ -125,11 +121,6 @@ class CallPanel(Panel):
             self._tick.stop()
             self._real.rest()
             self.hide()
-
-    def _not_you(self) -> None:
-        if not self.not_you.isVisible():
-            self.not_you.show()
-            fit_window(self)
 
     def _look_whether_withdrawn(self) -> None:
         if self._call is not None and self._call.answer.done():

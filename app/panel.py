@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from agent_core.actions import Point
 from agent_core.step import Screenshot
-from app import theme
-from app.text import fit_window
+from app import theme, words
+from app.real_input import RealInput
+from app.text import fit_window, label
 
 Corner = Literal["bottom right", "bottom left", "top right", "top left"]
 STRIP_ROOM = 112  # the strip, its margins and a title bar stay free below a panel
@@ -36,6 +37,23 @@ class Panel(QWidget):
         self.rows = QVBoxLayout(self)
         self.rows.setContentsMargins(theme.MARGIN, theme.MARGIN, theme.MARGIN, theme.MARGIN)
         self.rows.setSpacing(theme.GRID)
+        self.devices_only = True
+        self.not_you = label(words.say("only_you"), "refused")
+
+    def heard_from_a_person(self, idle: frozenset[str]) -> RealInput:
+        """What keeps out presses that programs make, and says so. To be called when the panel has all its parts.
+
+        `idle` names the devices of a virtual screen that nobody has hands on.
+        """
+        self.rows.addWidget(self.not_you)  # last: what appears here moves no button
+        real = RealInput(self, idle)
+        real.refused.connect(self._not_you)
+        return real
+
+    def _not_you(self) -> None:
+        if not self.not_you.isVisible():
+            self.not_you.show()
+            fit_window(self)
 
     def types_into(self, field: QWidget) -> None:
         """From a click into this field on, and only then, the panel takes the keyboard."""

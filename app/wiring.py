@@ -17,7 +17,8 @@ from typing import Any, cast
 from agent_core import __version__, paths
 from agent_core.dialects import dialect
 from agent_core.errors import ModelError, StoreError
-from agent_core.loop import Limits, Parts
+from agent_core.limits import limits_of
+from agent_core.loop import Parts
 from agent_core.models import manifest as manifests
 from agent_core.models import model
 from agent_core.models.scripted import Scripted
@@ -89,6 +90,7 @@ class Workbench:
             mode=settings.safety.mode,
             operator=operator.name,
         )
+        limits = limits_of(settings)
         parts = Parts(
             operator=operator,
             dialect=brain.dialect,
@@ -100,12 +102,7 @@ class Workbench:
             caution=policy.note,
             heard=policy.heard,
             answer=line.answer,
-            limits=Limits(
-                steps=settings.run.max_steps,
-                seconds=settings.run.max_minutes * 60,
-                per_minute=settings.run.actions_per_minute,
-                approval_seconds=settings.safety.approval_seconds + GRACE_S,
-            ),
+            limits=replace(limits, approval_seconds=limits.approval_seconds + GRACE_S),
             watch=line.watch,
             pause=line.paused,
             taken=line.taken,

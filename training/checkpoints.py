@@ -29,15 +29,20 @@ def save(model: Any, optimiser: torch.optim.Optimizer, out: Path, step: int, **c
         state["random_cuda"] = torch.cuda.get_rng_state_all()
     torch.save(state, to / "state.part")
     os.replace(to / "state.part", to / STATE)
-    for old in out.glob("checkpoint-*"):
-        if old != to:
+    keep_only(to)
+
+
+def keep_only(newest: Path) -> None:
+    """Removes the other checkpoints beside this one, once it stands."""
+    for old in newest.parent.glob("checkpoint-*"):
+        if old != newest:
             shutil.rmtree(old)
 
 
-def latest(out: Path) -> Path | None:
-    """The newest whole checkpoint."""
-    whole = sorted(p.parent for p in out.glob(f"checkpoint-*/{STATE}"))
-    return whole[-1] if whole else None
+def latest(out: Path, whole: str = STATE) -> Path | None:
+    """The newest whole checkpoint: `whole` is the file in it that is written last."""
+    found = sorted(p.parent for p in out.glob(f"checkpoint-*/{whole}"))
+    return found[-1] if found else None
 
 
 def restore(checkpoint: Path, optimiser: torch.optim.Optimizer) -> tuple[int, dict[str, int]]:

@@ -11,11 +11,10 @@ counted; `--model teacher` lets the suite's own teachers act, who make the moves
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -29,7 +28,7 @@ from training import questions
 from training.curate import is_solved
 from training.deltas import hash_of
 from training.rollouts import Rollout, run_episode
-from training.runs import write_json
+from training.runs import knob, parse, write_json
 from training.serving import served
 from training.tasks import SUITES, consequential, suite
 from training.tasks.task import Split, Suite, seed_of
@@ -42,29 +41,21 @@ TEACHER = "teacher"
 class Args:
     """What to evaluate."""
 
-    suite: str = field(default="desk", metadata={"help": "which suite: " + ", ".join(SUITES)})
-    mode: str = field(default="sandbox", metadata={"help": "the gate's mode: " + ", ".join(MODES)})
-    split: str = field(default="held_out", metadata={"help": "train or held_out"})
-    model: str = field(default="bundled", metadata={"help": "name of a manifest, or teacher"})
-    adapter: str = field(default="", metadata={"help": "adapter folder to use instead of the manifest's"})
-    tasks: str = field(default="", metadata={"help": "task names, comma separated; the evaluated ones if empty"})
-    episodes: int = field(default=0, metadata={"help": "episodes a task; 0 takes the suite's own number"})
-    max_steps: int = field(default=12, metadata={"help": "most actions an episode"})
-    threads: int = field(default=2, metadata={"help": "threads of reader and model"})
-    db: str = field(default="", metadata={"help": "folder of a trace store to keep the runs in; not kept if empty"})
-    json: str = field(default="", metadata={"help": "file for the result"})
+    suite: str = knob("desk", "which suite: " + ", ".join(SUITES))
+    mode: str = knob("sandbox", "the gate's mode", MODES)
+    split: str = knob("held_out", "which seeds and wordings", ("train", "held_out"))
+    model: str = knob("bundled", "name of a manifest, or teacher")
+    adapter: str = knob("", "adapter folder to use instead of the manifest's")
+    tasks: str = knob("", "task names, comma separated; the evaluated ones if empty")
+    episodes: int = knob(0, "episodes a task; 0 takes the suite's own number")
+    max_steps: int = knob(12, "most actions an episode")
+    threads: int = knob(2, "threads of reader and model")
+    db: str = knob("", "folder of a trace store to keep the runs in; not kept if empty")
+    json: str = knob("", "file for the result")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.evaluate", description=__doc__)
-    for name, f in Args.__dataclass_fields__.items():
-        option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, type=type(f.default), default=f.default, help=f.metadata["help"])
-    args = Args(**vars(parser.parse_args(argv)))
-    if args.split not in ("train", "held_out"):
-        parser.error("--split is train or held_out")
-    if args.mode not in MODES:
-        parser.error(f"--mode is {' or '.join(MODES)}")
+    args = parse(Args, argv, "python -m training.evaluate", __doc__)
     split: Split = "train" if args.split == "train" else "held_out"
     result = evaluate(args, split)
     print(table(result))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from agent_core.errors import ModelError
-from training.deltas import Adapter
+from training.deltas import Adapter, Change
 
 ARCHITECTURES = {
     "LlamaForCausalLM": "llama",
@@ -88,17 +88,10 @@ def mapped(architecture: str, blocks: int, name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Change):
     """One change of an adapter at its place in the GGUF, rows in the GGUF's order."""
 
     module: str
-    down: torch.Tensor
-    up: torch.Tensor
-    scale: float
-
-    def delta(self) -> torch.Tensor:
-        """(out, in) float32."""
-        return (self.up.float() @ self.down.float()) * self.scale
 
 
 def placed(adapter: Adapter, names: Names, shapes: Mapping[str, Sequence[int]]) -> dict[str, Placed]:
@@ -120,7 +113,7 @@ def placed(adapter: Adapter, names: Names, shapes: Mapping[str, Sequence[int]]) 
                 f"The adapter {adapter.folder} was trained for another model: {module} is {tuple(shapes[tensor])} "
                 f"here, and {change.shape} there."
             )
-        found[tensor] = Placed(module, change.down, names.reordered(tensor, change.up), change.scale)
+        found[tensor] = Placed(change.down, names.reordered(tensor, change.up), change.scale, module)
     said = [module for module in names.projections() if targeted(adapter, module)]
     if missing := [module for module in said if module not in adapter.changes]:
         raise ModelError(

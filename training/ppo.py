@@ -14,7 +14,6 @@ import argparse
 import math
 import os
 import random
-import shutil
 import sys
 import time
 import tomllib
@@ -31,7 +30,7 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh
 
 from agent_core.step import CHATML_STOP
-from training import adapters, dry_run, losses
+from training import adapters, checkpoints, dry_run, losses
 from training.advantages import critic_is_ready, explained_variance
 from training.episodes import Environment, EpisodeEnvironment
 from training.experience import Algorithm, Credit, Experience, Part, experience, parts_of, summary
@@ -46,6 +45,8 @@ from training.shard import ranks, shard, summed
 from training.tally import Tally
 from training.tasks import suite
 from training.tasks.task import TRAIN_SEEDS, seed_of
+
+WHOLE = "whole.json"  # written when every rank has written its part of a checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,18 +463,16 @@ class Learner:
         torch.save(state, to / f"rank-{rank}.pt")
         self._wait()
         if rank == 0:
-            write_json(to / "whole.json", {"version": self.version})
-            for old in out.glob("checkpoint-*"):
-                if old != to:
-                    shutil.rmtree(old)
+            write_json(to / WHOLE, {"version": self.version})
+            checkpoints.keep_only(to)
 
     def restore(self, out: Path, rank: int) -> None:
         """Goes on from the newest whole checkpoint, if there is one."""
-        whole = sorted(file.parent for file in out.glob("checkpoint-*/whole.json"))
-        if not whole:
+        newest = checkpoints.latest(out, WHOLE)
+        if newest is None:
             return
-        self.policy.load(whole[-1])
-        state = torch.load(whole[-1] / f"rank-{rank}.pt", weights_only=self.mesh is None)
+        self.policy.load(newest)
+        state = torch.load(newest / f"rank-{rank}.pt", weights_only=self.mesh is None)
         self._policy_optimiser.load_state_dict(state["policy"])
         self._critic_optimiser.load_state_dict(state["critic"])
         self.version, self.updates, self.samples = state["counts"]

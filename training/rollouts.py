@@ -8,13 +8,12 @@ episode that stands in the store under the same suite, task and seed is not run 
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Event
 
@@ -29,6 +28,7 @@ from agent_core.traces.reads import Traces
 from agent_core.traces.store import TraceStore
 from training.curate import LESSONS, Row, is_solved
 from training.questions import Gate
+from training.runs import knob, parse
 from training.serving import served
 from training.tasks import SUITES, suite
 from training.tasks.task import Episode, Suite, seed_of
@@ -134,15 +134,15 @@ class Mixed:
 class Args:
     """What to record."""
 
-    suite: str = field(default="miniwob", metadata={"help": "which suite: " + ", ".join(SUITES)})
-    db: str = field(default="runs/demos", metadata={"help": "folder of the trace store"})
-    tasks: str = field(default="", metadata={"help": "task names, comma separated; all trained ones if empty"})
-    episodes: int = field(default=40, metadata={"help": "episodes a task"})
-    first: int = field(default=0, metadata={"help": "number of the first training seed"})
-    max_steps: int = field(default=12, metadata={"help": "most actions an episode"})
-    threads: int = field(default=1, metadata={"help": "threads of the screen reader and of a policy"})
-    policy: str = field(default="", metadata={"help": "adapter of a policy that acts; the teacher's word is kept"})
-    share: float = field(default=0.8, metadata={"help": "share of the replies that a policy gives"})
+    suite: str = knob("miniwob", "which suite: " + ", ".join(SUITES))
+    db: str = knob("runs/demos", "folder of the trace store")
+    tasks: str = knob("", "task names, comma separated; all trained ones if empty")
+    episodes: int = knob(40, "episodes a task")
+    first: int = knob(0, "number of the first training seed")
+    max_steps: int = knob(12, "most actions an episode")
+    threads: int = knob(1, "threads of the screen reader and of a policy")
+    policy: str = knob("", "adapter of a policy that acts; the teacher's word is kept")
+    share: float = knob(0.8, "share of the replies that a policy gives")
 
 
 def plan(tasks: Sequence[str], args: Args) -> Iterator[tuple[str, int]]:
@@ -209,12 +209,7 @@ def recorded(folder: Path) -> set[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m training.rollouts", description=__doc__)
-    for name, f in Args.__dataclass_fields__.items():
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", type=type(f.default), default=f.default, help=f.metadata["help"]
-        )
-    record(Args(**vars(parser.parse_args(argv))))
+    record(parse(Args, argv, "python -m training.rollouts", __doc__))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ child process (here), and a server such as vLLM (`serving_http`). New weights co
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from agent_core.models import model
 from agent_core.protocols import Model
 from agent_core.settings import ModelSettings
 from agent_core.step import Prompt, Reply
+from training import deltas
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ class TransformersActor:
     def load(self, adapter: Path | None, version: int) -> None:
         import torch
 
-        changes = _changes(adapter) if adapter else {}
+        read = deltas.read(adapter).changes if adapter else {}
+        changes = {f"{module}.weight": change.delta() for module, change in read.items()}
         weights = dict(self._sampler.model.named_parameters())
         if unknown := changes.keys() - weights.keys():
             raise ModelError(f"The adapter {adapter} changes {min(unknown)}, which the model does not have.")
@@ -111,21 +112,6 @@ class TransformersActor:
 
     def close(self) -> None:
         """The weights go with the process."""
-
-
-def _changes(adapter: Path) -> dict[str, Any]:
-    """alpha / r * B A of every changed weight, by the name that the base has for it."""
-    from safetensors.torch import load_file
-
-    config = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
-    halves = load_file(str(adapter / "adapter_model.safetensors"))
-    scale = config["lora_alpha"] / config["r"]
-    found = {}
-    for name, down in halves.items():
-        module, _, half = name.removeprefix("base_model.model.").partition(".lora_")
-        if half.startswith("A"):
-            found[f"{module}.weight"] = scale * (halves[name.replace(".lora_A", ".lora_B")] @ down)
-    return found
 
 
 class ModelActor:

@@ -76,12 +76,6 @@ def classify(command: str, folder: str | None = None) -> Verdict:
     return Verdict("ask", Tier.R3, "This is more than one plain command (it chains, expands or redirects).")
 
 
-def tier_of(command: str, folder: str | None = None) -> tuple[Tier, str]:
-    """The tier and reason alone, for the risk table."""
-    verdict = classify(command, folder)
-    return verdict.tier, verdict.reason
-
-
 def stays_inside(command: str) -> bool:
     """Whether a command can only touch files under the folder it runs in, as far as its words tell.
 

@@ -240,7 +240,7 @@ def _told(tmp_path: Path, folder: Path, commands: list[str]) -> list[str]:
         ("cat notes.txt", True),
         ("cat ~/Documents/a.txt", True),
         (f"cat {FOLDER}/src/main.py", True),
-        ("cat /srv/work/a.txt", False),
+        ("cat /srv/desk/a.txt", False),
         ("cat /home/bob/a.txt", False),
         ("ls /srv", True),
         ("cd ..", False),
@@ -254,10 +254,10 @@ def test_places(command: str, allowed: bool) -> None:
 
 
 def test_the_tasks_folder_opens_its_own_files_alone() -> None:
-    assert classify("cat /srv/work/a.txt", "/srv/work").decision == "allow"
-    assert classify("cat /srv/workshop/a.txt", "/srv/work").decision == "ask"
-    assert classify("cat /srv/work/../x", "/srv/work").decision == "ask"
-    assert classify("cat /srv/work/.env", "/srv/work").decision == "ask"
+    assert classify("cat /srv/desk/a.txt", "/srv/desk").decision == "allow"
+    assert classify("cat /srv/deskshop/a.txt", "/srv/desk").decision == "ask"
+    assert classify("cat /srv/desk/../x", "/srv/desk").decision == "ask"
+    assert classify("cat /srv/desk/.env", "/srv/desk").decision == "ask"
     assert classify("cat /etc/crontab", "/").decision == "ask"
 
 
