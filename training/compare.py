@@ -27,8 +27,9 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from training import ppo
+from training import ppo, ppo_args
 from training.evaluate import wilson
+from training.playing import held_out
 from training.plots import COLOURS
 from training.runs import knob, parse, read_metrics, write_json
 from training.serving import TransformersActor
@@ -92,7 +93,7 @@ def run(args: Args, name: str, changes: dict[str, Any], seed: int) -> None:
     told = {**changes, "base": args.base, "out": out, "seed": seed, "threads": args.threads}
     options = [text for key, value in told.items() for text in (f"--{key.replace('_', '-')}", str(value))]
     config = ["--config", args.config] if args.config else []
-    planned = ppo.parse([*config, *options])
+    planned = ppo_args.parse([*config, *options], ppo.__doc__)
     pretraining = planned.pretraining if planned.algorithm == "ppo" else 0
     command = [sys.executable, "-m", "training.ppo", *config, *options, "--updates", str(args.batches - pretraining)]
     print(f"{name}, seed {seed}", flush=True)
@@ -107,14 +108,14 @@ def folder_of(args: Args, name: str, seed: int) -> Path:
     return Path(args.out) / f"{name.replace(' ', '-').replace(',', '')}-{seed}"
 
 
-def end(planned: ppo.Args, adapter: Path, rollouts: int, threads: int) -> dict[str, Any]:
+def end(planned: ppo_args.Args, adapter: Path, rollouts: int, threads: int) -> dict[str, Any]:
     """{sampled, greedy: {success, ci95, n}} on held-out seeds."""
     torch.set_num_threads(threads)
     told = {}
     for name, temperature in (("sampled", 1.0), ("greedy", 0.0)):
         actor = TransformersActor.of_folder(Path(planned.base), planned.max_new_tokens, temperature)
         actor.load(adapter, 0)
-        share = ppo.held_out(actor, planned, rollouts)
+        share = held_out(actor, planned, rollouts)
         wins = round(share["success"] * share["n"])
         told[name] = {**share, "ci95": wilson(wins, int(share["n"]))}
     return told

@@ -18,10 +18,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from agent_core.screen.shrink import FACTOR, MAX_PIXELS
+
 GB = 1e9
 ROOM = 0.95  # share of a GPU that may be planned: the rest goes to the allocator and to CUDA itself
 LORA_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)  # what vLLM can serve
 PINS = {"trl": ((1, 16), (1, 16)), "transformers": ((5, 18), (5, 999)), "vllm": ((0, 22), (0, 31))}  # lowest, highest
+BYTES = {"float32": 4, "bf16": 2}  # of a weight, by --base-dtype
+HERE = ("transformers", "llama_cpp")  # who acts without a server
 CHUNK = 1024  # positions whose logits are held at once (training.policy)
 
 
@@ -68,7 +72,7 @@ class Shape:
     def weights(self) -> int:
         """All weights, those of the vision tower too."""
         words = self.vocabulary * self.width * (1 if self.tied else 2)
-        return words + self.layers * self.layer + self.width + self._tower()
+        return words + self.layers * self.layer + self.width + self.tower_weights
 
     def lora(self, rank: int) -> int:
         """Weights of one adapter on every projection of the language model."""
@@ -80,7 +84,9 @@ class Shape:
         h, k, f = self.width, self.keys, self.inner
         return self.layers * (2 * 4 * h + 2 * (4 * h + 2 * k + 4 * f + 7 * rank))
 
-    def _tower(self) -> int:
+    @property
+    def tower_weights(self) -> int:
+        """Weights of the vision tower; it is gathered with the whole, layers one by one."""
         if self.tower is None:
             return 0
         h, f, layers, patch = self.tower
@@ -159,10 +165,15 @@ def problems(args: Mapping[str, Any], on: Machine) -> list[str]:
         found.append(f"{args['minibatches']} minibatches are more than the {share} rollouts of a rank.")
     if args["environments"] < 1 or args["budget"] < args["max_tokens"]:
         found.append("environments must be at least 1, and budget at least max_tokens.")
-    if args["actor"] != "transformers":
+    if args["actor"] not in HERE:
         found += _server_problems(args, on)
     elif on.rollout_gpus:
-        found.append("rollout_gpus are of no use to actor = transformers: name a server, .../v1.")
+        found.append(f"rollout_gpus are of no use to actor = {args['actor']}: name a server, .../v1.")
+    if args["actor"] == "llama_cpp" and args["context"] < args["max_tokens"]:
+        found.append(f"context {args['context']} is shorter than max_tokens {args['max_tokens']}.")
+    shown = args["images"] * (args["max_pixels"] or MAX_PIXELS) // FACTOR**2 if args["dialect"] != "elements" else 0
+    if shown and shown >= (args["max_tokens"] or args["budget"]):
+        found.append(f"{args['images']} screenshots of max_pixels alone have {shown} tokens: lower one, or max_tokens.")
     for package, (low, high) in PINS.items():
         if (has := _installed(package)) and not low <= has[:2] <= high:
             found.append(f"{package} {'.'.join(map(str, has))} is installed; {_range(low, high)} is needed.")
@@ -185,22 +196,22 @@ def _server_problems(args: Mapping[str, Any], on: Machine) -> list[str]:
 
 
 def memory(args: Mapping[str, Any], on: Machine, shape: Shape) -> dict[str, float]:
-    """GB on one trainer's GPU and, with a server, on one of its GPUs. The base lies in float32, cut up over ranks."""
-    ranks = max(1, on.trainer_gpus)
+    """GB on one trainer's GPU and, with a server, on one of its GPUs. The base is cut up over the ranks."""
+    ranks, dtype = max(1, on.trainer_gpus), args["base_dtype"]
     words = shape.vocabulary * shape.width * (1 if shape.tied else 2)
-    whole = 0 if ranks == 1 else 4 * (words + shape.layer)
+    whole = 0 if ranks == 1 else BYTES[dtype] * (words + shape.layer + shape.tower_weights)
     adapters = 2 * shape.lora(args["rank"])
     doubled = 1 if args["bf16"] else 2
     need = {
-        "trainer: frozen base, float32": 4 * shape.weights / ranks,
+        f"trainer: frozen base, {dtype}": BYTES[dtype] * shape.weights / ranks,
         "trainer: what is gathered at once": whole,
         "trainer: two adapters, gradients, AdamW": (4 + 4 + 8) * adapters / ranks,
         f"trainer: activations of {args['budget']} tokens": doubled * args["budget"] * shape.activations(args["rank"]),
         f"trainer: logits of {CHUNK} tokens": 3 * 4 * min(CHUNK, args["budget"]) * shape.vocabulary,
     }
     if args["actor"] == "transformers":
-        need["actor: a base of its own, twice"] = 2 * 4 * shape.weights
-    else:
+        need[f"actor: a base of its own, float32 and {dtype}"] = (4 + BYTES[dtype]) * shape.weights
+    elif args["actor"] not in HERE:
         gpus = max(1, on.rollout_gpus)
         fixed = 2 * shape.weights + on.max_loras * 2 * shape.lora(on.max_lora_rank)
         need["server: base and adapters, bfloat16"] = fixed / gpus
@@ -242,7 +253,7 @@ def plan(args: Mapping[str, Any], on: Machine, file: Path | None) -> list[str]:
         lines.append(
             "on the head node: ray start --head; on every node that environments run on: ray start --address ..."
         )
-    if args["actor"] != "transformers":
+    if args["actor"] not in HERE:
         gpus = max(1, on.rollout_gpus)
         lines.append(
             f"server: VLLM_ALLOW_RUNTIME_LORA_UPDATING=True vllm serve {args['base']} --served-model-name "

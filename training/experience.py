@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh
 
 from training import advantages as adv
-from training.batches import Batch, packed
+from training.batches import Batch, Vision, packed
 from training.jobs import Trajectory
 from training.losses import importance_weights
 from training.policy import ActorCritic
@@ -95,19 +95,20 @@ def experience(
     fork_threshold: int = 0,
     cap: float = 1.0,
     with_reference: bool = False,
+    vision: Vision | None = None,
     mesh: DeviceMesh | None = None,
     device: str = "cpu",
 ) -> Experience:
     """Reads every row with the weights as they are; with a mesh each rank its own rollouts, whitened over all ranks.
 
-    Raises ValueError when there is not a single token to learn from.
+    `vision` is for a policy that sees. Raises ValueError when there is not a single token to learn from.
     """
-    rows, rollout = _rows(trajectories, max_tokens, fork_threshold)
+    rows, rollout = _rows(trajectories, max_tokens, fork_threshold, vision)
     mask, sampled, rewards = (_table(rows, name) for name in ("mask", "logprobs", "rewards"))
     mask = mask.bool()
     if not mask.any():
         raise ValueError("there is nothing to learn from: not one token was sampled in these rollouts")
-    parts = parts_of(rows, range(len(rows)), budget, mesh, device)
+    parts = parts_of(rows, range(len(rows)), budget, mesh, device, vision)
     read = _read(policy, parts, mask, credit.algorithm == "ppo", with_reference)
     sampled = torch.where(mask & sampled.isfinite(), sampled, read.logprobs)
     if credit.algorithm == "ppo":
@@ -147,13 +148,18 @@ class Part:
 
 
 def parts_of(
-    rows: Sequence[Row], which: Sequence[int], budget: int, mesh: DeviceMesh | None = None, device: str = "cpu"
+    rows: Sequence[Row],
+    which: Sequence[int],
+    budget: int,
+    mesh: DeviceMesh | None = None,
+    device: str = "cpu",
+    vision: Vision | None = None,
 ) -> list[Part]:
     """The rows with these numbers in packed batches of at most `budget` tokens, equally many on every rank."""
     numbered = [replace(rows[i], rollout=str(i)) for i in which]
-    batches = packed(numbered, budget) if numbered else []
+    batches = packed(numbered, budget, vision) if numbered else []
     owned = [tuple(int(row.rollout) for row in batch.rows) for batch in batches]
-    every = even(batches, mesh)
+    every = even(batches, mesh, vision)
     owned += [()] * (len(every) - len(owned))
     return [Part(batch.to(device), numbers) for batch, numbers in zip(every, owned, strict=True)]
 
@@ -190,11 +196,17 @@ class _Read:
     entropy: float
 
 
-def _rows(trajectories: Sequence[Trajectory], max_tokens: int, fork_threshold: int) -> tuple[list[Row], Tensor]:
+def _rows(
+    trajectories: Sequence[Trajectory], max_tokens: int, fork_threshold: int, vision: Vision | None
+) -> tuple[list[Row], Tensor]:
+    token = vision.image_token if vision else None
     rows: list[Row] = []
     owners: list[int] = []
     for n, one in enumerate(trajectories):
-        made = rows_of(one.turns, rollout=str(n), ended=one.ended, max_tokens=max_tokens, fork_threshold=fork_threshold)
+        made = rows_of(
+            one.turns, rollout=str(n), ended=one.ended, max_tokens=max_tokens, fork_threshold=fork_threshold,
+            image_token=token,
+        )  # fmt: skip
         rows += made
         owners += [n] * len(made)
     return rows, torch.tensor(owners)

@@ -6,6 +6,7 @@ llama.cpp's way of computing RoPE, other architectures keep the order that they 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,12 +80,18 @@ def plain(name: str) -> str:
 
 def mapped(architecture: str, blocks: int, name: str) -> str | None:
     """A plain name by the table of the package gguf."""
+    stem, dot, end = name.rpartition(".")
+    found = _table(architecture, blocks).get_name(stem) if end in ("weight", "bias") else None
+    return f"{found}{dot}{end}" if found else None
+
+
+@functools.cache
+def _table(architecture: str, blocks: int) -> Any:
+    """The package's table for a model; made once, because that takes milliseconds and a model has hundreds of names."""
     import gguf
 
     kinds = {text: kind for kind, text in gguf.MODEL_ARCH_NAMES.items()}
-    stem, dot, end = name.rpartition(".")
-    found = gguf.get_tensor_name_map(kinds[architecture], blocks).get_name(stem) if end in ("weight", "bias") else None
-    return f"{found}{dot}{end}" if found else None
+    return gguf.get_tensor_name_map(kinds[architecture], blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,9 +70,12 @@ class GgufSource:
 
 
 class FolderSource:
-    """A folder with config.json, safetensors and a tokenizer. `vision` are the tensors of a vision tower, by name."""
+    """A folder with config.json, safetensors and a tokenizer. `vision` are the tensors of a vision tower, by name.
 
-    def __init__(self, path: Path) -> None:
+    `asked_by_ids`: the file will be given token ids only, so llama.cpp need not know how the tokenizer cuts texts.
+    """
+
+    def __init__(self, path: Path, *, asked_by_ids: bool = False) -> None:
         self.path = path
         self.config = _json(path / "config.json")
         text = {**self.config, **(self.config.get("text_config") or {})}
@@ -86,7 +89,7 @@ class FolderSource:
         self.names = Names(
             ARCHITECTURES[kind], int(text["num_hidden_layers"]), heads, int(text.get("num_key_value_heads") or heads)
         )
-        self._vocabulary = Vocabulary.of_folder(path, int(text["vocab_size"]))
+        self._vocabulary = Vocabulary.of_folder(path, int(text["vocab_size"]), asked_by_ids=asked_by_ids)
         self.quantised, self.end_id, self.template = False, self._vocabulary.end_id, self._vocabulary.template
         self.sections = self._mrope()
         self.vision: dict[str, tuple[Path, str]] = {}

@@ -37,8 +37,11 @@ class Vocabulary:
     template: str
 
     @classmethod
-    def of_folder(cls, folder: Path, size: int) -> Vocabulary:
-        """The tokenizer in a folder, filled up to `size` tokens. Raises ModelError."""
+    def of_folder(cls, folder: Path, size: int, *, asked_by_ids: bool = False) -> Vocabulary:
+        """The tokenizer in a folder, filled up to `size` tokens. Raises ModelError.
+
+        With `asked_by_ids` any rule will do, because the file is never given a text to cut.
+        """
         from transformers import AutoTokenizer
 
         try:
@@ -58,7 +61,8 @@ class Vocabulary:
         merges = [m if isinstance(m, str) else " ".join(m) for m in data["model"]["merges"]]
         first = tokenizer("a")["input_ids"][:1]
         return cls(
-            tokens, types, merges, _rule(data.get("pre_tokenizer"), folder), tokenizer.bos_token_id,
+            tokens, types, merges, "gpt-2" if asked_by_ids else _rule(data.get("pre_tokenizer"), folder),
+            tokenizer.bos_token_id,
             first == [tokenizer.bos_token_id], int(tokenizer.eos_token_id), tokenizer.pad_token_id,
             str(tokenizer.chat_template or ""),
         )  # fmt: skip

@@ -29,6 +29,7 @@ from training.batches import Batch
 
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 BUNDLED = "SmolLM2-135M-Instruct"  # what the bundled base is called in an adapter's configuration
+DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16}  # what a frozen base may be held in
 Part = Literal["policy", "critic", "reference"]
 
 
@@ -105,9 +106,10 @@ class ActorCritic(torch.nn.Module):
 
     The base is changed in place. A step on `policy_parameters` leaves every value bit-equal and a step on
     `critic_parameters` every log-probability. The reference is the base as it was given: to refer to a fine-tuned
-    model, merge its adapter into the base first. `autocast` is the type that matrices are multiplied in;
-    log-probabilities, entropies and values are float32 in any case. With `checkpointing`, activations are computed
-    again when going backward. Logits are made for the sampled tokens only, `chunk` of them at once.
+    model, merge its adapter into the base first. The base may be held in bfloat16, the adapters and the head are
+    float32. `autocast` is the type that matrices are multiplied in; log-probabilities, entropies and values are float32
+    in any case. With `checkpointing`, activations are computed again when going backward. Logits are made for the
+    sampled tokens only, `chunk` of them at once.
 
     All results are (1, width) float32 for a batch, 0 off its mask, and stand at the token itself: a token's
     log-probability and value come from the position before it.

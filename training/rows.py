@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Ended = Literal["end", "cut", "failed"]
@@ -18,12 +18,16 @@ Ended = Literal["end", "cut", "failed"]
 MERGED = 4  # patches of a picture that become one token
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Picture:
-    """A picture in a prompt: the hash it is kept under and its grid of patches (time, height, width)."""
+    """A picture in a prompt: the hash it is kept under and its grid of patches (time, height, width).
+
+    `pixels` is the picture itself where it lies in no store (see `album`).
+    """
 
     sha256: str
     grid: tuple[int, int, int]
+    pixels: bytes = field(default=b"", compare=False, repr=False)
 
     @property
     def tokens(self) -> int:
@@ -103,12 +107,13 @@ def rows_of(
     A prompt either begins with the row so far (the row goes on), or differs from it inside the last reply by fewer than
     `fork_threshold` tokens at the row's end (the row goes on with the prompt's ids, and those tokens are given up), or
     begins a new row. `shared=False` gives a row per turn. Turns from the first one on that goes beyond `max_tokens` or
-    `max_images` (0: no limit) are left out whole, and the rollout then counts as cut. A failed rollout gives no rows.
+    `max_images` (0: no limit), or says the image token itself, are left out whole, and the rollout then counts as cut.
+    A failed rollout gives no rows.
     Raises ValueError for turns that cannot be: reply and log-probs of different length, image tokens without picture.
     """
     if ended == "failed":
         return []
-    fitting = _fitting(turns, max_tokens, max_images)
+    fitting = _fitting(turns, max_tokens, max_images, image_token)
     if len(fitting) < len(turns):
         ended = "cut"
     grown: list[_Growing] = []
@@ -120,11 +125,16 @@ def rows_of(
     return [replace(one.row(), rollout=rollout, group=group, ended=ended) for one in grown]
 
 
-def _fitting(turns: Sequence[SampledTurn], max_tokens: int, max_images: int) -> Sequence[SampledTurn]:
-    """The turns before the first one that is too long. A row is never longer than its last turn."""
+def _fitting(
+    turns: Sequence[SampledTurn], max_tokens: int, max_images: int, image_token: int | None
+) -> Sequence[SampledTurn]:
+    """The turns before the first one that is too long, or whose reply stands for a picture that is not there.
+
+    A row is never longer than its last turn.
+    """
     for n, turn in enumerate(turns):
         too_long = max_tokens and len(turn.prompt_ids) + len(turn.reply_ids) > max_tokens
-        if too_long or (max_images and len(turn.images) > max_images):
+        if too_long or (max_images and len(turn.images) > max_images) or image_token in turn.reply_ids:
             return turns[:n]
     return turns
 

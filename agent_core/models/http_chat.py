@@ -75,13 +75,14 @@ class HttpChat:
         self._pauses = pauses
 
     @classmethod
-    def from_manifest(cls, manifest: Manifest, settings: ModelSettings) -> HttpChat:
+    def from_manifest(cls, manifest: Manifest, settings: ModelSettings, temperature: float = 0.0) -> HttpChat:
         """The address in the settings wins over the manifest's. Raises ModelError when there is none."""
         url = settings.url or manifest.url
         if not url:
             raise ModelError(f"The model {manifest.name!r} needs a server address; enter it in Settings under Model.")
         tokens = min(manifest.max_new_tokens, settings.max_new_tokens)
-        return cls(url, manifest.served_name or manifest.name, name=manifest.name, max_new_tokens=tokens)
+        served_name = manifest.served_name or manifest.name
+        return cls(url, served_name, name=manifest.name, max_new_tokens=tokens, temperature=temperature)
 
     def reply(self, prompt: Prompt, stop: Event, on_text: Callable[[str], None] | None = None) -> Reply:
         """Asks the server, up to three times. `on_text` hears each piece once, whatever was repeated.

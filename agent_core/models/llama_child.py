@@ -2,7 +2,8 @@
 
 It is a process of its own because native code can crash, and because the reading of a prompt must be stoppable.
 It ends when its standard input does, so it never outlives its parent. Messages are JSON, one object a line.
-In: {"ask": n, "prompt": text, "max_new_tokens": n, "temperature": t, "seed": s} and {"stop": n}.
+In: {"ask": n, "prompt": text, "max_new_tokens": n, "temperature": t, "seed": s} and {"stop": n}. Instead of a prompt's
+text an ask may hold its "tokens", and "adapter": the GGUF of a LoRA that is put on for it and those that follow.
 Out: {"event": "ready" | "text" | "done" | "problem", ...}.
 """
 
@@ -97,6 +98,8 @@ class Engine:
         self.context = int(native.llama_n_ctx(self._context))
         self.held: list[int] = []
         self._end = self.tokens(CHATML_STOP)
+        self._worn = ""
+        self._adapter: Any = None
 
     def tokens(self, text: str) -> list[int]:
         """The text's tokens, special ones recognised; a model that wants a leading BOS gets exactly one."""
@@ -120,6 +123,22 @@ class Engine:
     def ends(self, token: int) -> bool:
         """True for the tokens that close an answer: the model's own, and ChatML's end of turn."""
         return bool(self._native.llama_vocab_is_eog(self._vocab, token)) or [token] == self._end
+
+    def wear(self, file: str) -> None:
+        """Puts an adapter on in place of the last one; an empty name takes it off. What was read is forgotten then."""
+        if file == self._worn:
+            return
+        native, one = self._native, self._native.llama_adapter_lora_p_ctypes * 1
+        adapter = native.llama_adapter_lora_init(self._model, os.fsencode(file)) if file else None
+        if file and not adapter:
+            raise Problem("adapter")
+        count = 1 if adapter else 0
+        native.llama_set_adapters_lora(self._context, one(adapter), count, (ctypes.c_float * 1)(1.0))
+        if self._adapter:
+            native.llama_adapter_lora_free(self._adapter)
+        self._worn, self._adapter = file, adapter
+        native.llama_memory_clear(self._memory, False)
+        self.held.clear()
 
     def begin(self, ask: int, tokens: list[int]) -> int:
         """Reads the prompt except what is still held of the last one; returns how many tokens were held."""
@@ -212,7 +231,8 @@ class Answer:
 
     def _generate(self) -> str:
         ask, engine = self._ask, self._engine
-        tokens = engine.tokens(ask["prompt"])
+        engine.wear(ask.get("adapter", ""))
+        tokens = ask.get("tokens") or engine.tokens(ask["prompt"])
         self._read = len(tokens)
         room = engine.context - int(ask["max_new_tokens"])
         if len(tokens) > room:

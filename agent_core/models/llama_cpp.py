@@ -11,7 +11,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -56,7 +56,13 @@ class LlamaCpp:
 
     @classmethod
     def from_manifest(
-        cls, manifest: Manifest, settings: ModelSettings, on_progress: Progress | None = None
+        cls,
+        manifest: Manifest,
+        settings: ModelSettings,
+        on_progress: Progress | None = None,
+        *,
+        temperature: float = 0.0,
+        seed: int | None = None,
     ) -> LlamaCpp:
         """Assembles the file if need be. Raises ModelError."""
         adapter = Path(settings.adapter).expanduser() if settings.adapter else None
@@ -66,6 +72,8 @@ class LlamaCpp:
             context=manifest.context,
             max_new_tokens=min(manifest.max_new_tokens, settings.max_new_tokens),
             threads=settings.threads,
+            temperature=temperature,
+            seed=seed,
         )
 
     @property
@@ -85,15 +93,17 @@ class LlamaCpp:
         """
         if any(message.images for message in prompt.messages):
             raise ModelError(f"The model {self.name!r} reads text only; choose a model that sees pictures.")
+        return self._answered({"prompt": prompt.chatml(), "seed": self._seeds.getrandbits(32)}, stop, _Said(on_text))
+
+    def sample(self, tokens: Sequence[int], seed: int, adapter: Path | None = None) -> Reply:
+        """Answers a prompt of these token ids, for training: with a seed of its own, and the adapter GGUF put on
+        first if it is another one than before. Raises ModelError."""
+        worn = str(adapter.resolve()) if adapter else ""
+        return self._answered({"tokens": list(tokens), "seed": seed, "adapter": worn}, Event(), _Said(None))
+
+    def _answered(self, asked: dict[str, Any], stop: Event, said: _Said) -> Reply:
         started = time.perf_counter()
-        ask = {
-            "ask": 0,
-            "prompt": prompt.chatml(),
-            "max_new_tokens": self._max_new_tokens,
-            "temperature": self._temperature,
-            "seed": self._seeds.getrandbits(32),
-        }
-        said = _Said(on_text)
+        ask = asked | {"ask": 0, "max_new_tokens": self._max_new_tokens, "temperature": self._temperature}
         with self._lock:
             try:
                 done = self._ask(ask, stop, said)
@@ -165,6 +175,8 @@ class LlamaCpp:
                     f"The model file {self._path} cannot be loaded: it is missing, damaged or of an unknown kind. "
                     f"{SAFE} Install the model again or choose another."
                 )
+            case "adapter":
+                return ModelError(f"llama.cpp cannot put the adapter on {self.name!r}: it was made for another model.")
             case what:
                 self._end()
                 return ModelError(f"The model {self.name!r} failed ({what}). {SAFE} Try again or choose another model.")

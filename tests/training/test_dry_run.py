@@ -12,6 +12,7 @@ from tests.training.small import text_model, vision_model
 from training import dry_run, ppo
 from training.dry_run import SHAPES, Machine, Shape
 from training.policy import ActorCritic, lora
+from training.ppo_args import Args
 
 CONFIGS = sorted(Path("training/configs").glob("*.toml"))
 
@@ -42,7 +43,7 @@ def test_there_is_one_for_each_size() -> None:
     assert {"cpu", "one_gpu", "eight_gpus", "ray_cluster"} <= {path.stem for path in CONFIGS}
 
 
-SERVED = replace(ppo.Args(), actor="http://localhost:8000/v1", base="models/x", bf16=1, rank=16, budget=1024)
+SERVED = replace(Args(), actor="http://localhost:8000/v1", base="models/x", bf16=1, rank=16, budget=1024)
 ON = Machine("UI-TARS-1.5-7B", 2, 2, max_loras=3, max_lora_rank=16)
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "multiple of 2 ranks": ({"batch": 33}, {}),
@@ -56,6 +57,12 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "less than one context": ({}, {"server_share": 0.115, "context": 32768}),
     "cannot cut 28 attention heads into 3": ({}, {"rollout_gpus": 3}),
     "of no use to actor": ({"actor": "transformers"}, {}),
+    "of no use to actor = llama_cpp": ({"actor": "llama_cpp"}, {}),
+    "context 4096 is shorter": ({"actor": "llama_cpp", "max_tokens": 5000}, {}),
+    "5 screenshots of max_pixels alone have 5000 tokens": (
+        {"dialect": "uitars", "max_pixels": 784000, "max_tokens": 4096},
+        {},
+    ),
 }
 
 
@@ -86,3 +93,17 @@ def test_unknown_names_are_refused(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(SystemExit, match=words):
             ppo.main(["--config", str(file), "--dry-run"])
+
+
+def test_a_base_in_bfloat16_takes_half_the_memory() -> None:
+    shape = SHAPES[ON.shape]
+    whole = dry_run.memory(asdict(SERVED), ON, shape)
+    half = dry_run.memory(asdict(replace(SERVED, base_dtype="bf16")), ON, shape)
+    assert half["trainer: frozen base, bf16"] == whole["trainer: frozen base, float32"] / 2
+    gathered = "trainer: what is gathered at once"
+    assert half[gathered] == whole[gathered] / 2
+    assert {name: size for name, size in half.items() if "base, bf16" not in name and name != gathered} == {
+        name: size for name, size in whole.items() if "base, float32" not in name and name != gathered
+    }
+    child = dry_run.memory(asdict(replace(SERVED, actor="llama_cpp")), ON, shape)
+    assert not any(name.startswith(("server", "actor")) for name in child)  # it lies in the computer's own memory

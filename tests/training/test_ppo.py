@@ -16,13 +16,16 @@ from safetensors.torch import load_file
 from agent_core.step import Message, Prompt, Reply
 from tests.training.small import text_model
 from tests.training.tiny_runs import model_folder, start
-from training import ppo
+from training import ppo, ppo_args
 from training.batches import batch_of
 from training.episodes import Score
 from training.experience import Credit, experience
 from training.jobs import Job, JobSource, Trajectory
+from training.learner import Learner
 from training.lockstep import lockstep
 from training.policy import load_base
+from training.ppo_args import Args
+from training.ppo_parts import credit_of, made_actor, made_policy
 from training.rows import SampledTurn
 from training.runs import read_metrics
 
@@ -45,8 +48,8 @@ def options(base: Path, out: Path, **changes: object) -> list[str]:
     return [text for name, value in named.items() for text in (f"--{name.replace('_', '-')}", str(value))]
 
 
-def args_of(base: Path, out: Path, **changes: object) -> ppo.Args:
-    return ppo.parse(options(base, out, **changes))
+def args_of(base: Path, out: Path, **changes: object) -> Args:
+    return ppo_args.parse(options(base, out, **changes), None)
 
 
 @pytest.mark.slow
@@ -99,8 +102,8 @@ def test_every_algorithm_runs_streaming(base: Path, tmp_path: Path, algorithm: s
 def test_a_file_gives_arguments_and_the_command_line_wins(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text('suite = "pretend"\nlr = 1\nupdates = 7\n', encoding="utf-8")
-    args = ppo.parse(["--config", str(file), "--updates", "3"])
-    assert (args.suite, args.lr, args.updates, args.batch) == ("pretend", 1.0, 3, ppo.Args().batch)
+    args = ppo_args.parse(["--config", str(file), "--updates", "3"], None)
+    assert (args.suite, args.lr, args.updates, args.batch) == ("pretend", 1.0, 3, Args().batch)
 
 
 @pytest.mark.parametrize(
@@ -111,13 +114,13 @@ def test_a_file_with_a_mistake_is_refused_in_a_sentence(tmp_path: Path, text: st
     file = tmp_path / "run.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SystemExit, match=told):
-        ppo.parse(["--config", str(file)])
+        ppo_args.parse(["--config", str(file)], None)
 
 
 @pytest.mark.parametrize("given", [["--algorithm", "a2c"], ["--group", "3"], ["--algorithm", "grpo"]])
 def test_arguments_that_do_not_go_together_are_refused(given: list[str]) -> None:
     with pytest.raises(SystemExit):
-        ppo.parse(given)
+        ppo_args.parse(given, None)
 
 
 # -- learning ----------------------------------------------------------------------------------------------------------
@@ -153,8 +156,8 @@ def test_a_policy_learns_which_half_of_the_tokens_is_worth_something(base: Path,
     good = set((model.lm_head.weight[:, 0] > 0).nonzero()[:, 0].tolist())
 
     args = args_of(tmp_path / "base", tmp_path, max_new_tokens=1, lr=0.01, alpha=0.5, warmup=1, epochs=2)
-    learner = ppo.Learner(ppo.made_policy(args), args)
-    actor = ppo.made_actor(args)
+    learner = Learner(made_policy(args), args)
+    actor = made_actor(args)
     environments = [Half(good) for _ in range(32)]
     jobs = JobSource(("a", "b", "c"), lambda n: n)
     shares = []
@@ -162,7 +165,7 @@ def test_a_policy_learns_which_half_of_the_tokens_is_worth_something(base: Path,
         learner.publish(actor, tmp_path)
         played, _ = lockstep(actor, environments, [jobs.job(32 * step + n) for n in range(32)], 0)
         shares.append(sum(one.solved for one in played) / 32)
-        seen = experience(learner.policy, played, ppo.credit_of(args), budget=args.budget)
+        seen = experience(learner.policy, played, credit_of(args), budget=args.budget)
         assert float((seen.old - seen.sampled)[seen.mask].abs().max()) < 1e-4  # the engine and the trainer agree
         learner.update(seen)
         learner.version += 1
@@ -174,8 +177,8 @@ def test_a_policy_learns_which_half_of_the_tokens_is_worth_something(base: Path,
 def test_gradients_do_not_depend_on_how_a_batch_is_cut(base: Path, tmp_path: Path) -> None:
     def learnt(budget: int) -> dict[str, torch.Tensor]:
         args = args_of(base, tmp_path, budget=budget, epochs=1)
-        learner = ppo.Learner(ppo.made_policy(args), args)
-        learner.update(experience(learner.policy, rollouts(), ppo.credit_of(args), budget=budget))
+        learner = Learner(made_policy(args), args)
+        learner.update(experience(learner.policy, rollouts(), credit_of(args), budget=budget))
         return {name: p.detach().clone() for name, p in learner.policy.named_parameters() if p.requires_grad}
 
     torch.manual_seed(0)
@@ -204,7 +207,7 @@ def rollouts() -> list[Trajectory]:
 def seen_by(base: Path, tmp_path: Path, **credit: Any) -> Any:
     args = args_of(base, tmp_path)
     torch.manual_seed(1)
-    policy = ppo.made_policy(args)
+    policy = made_policy(args)
     torch.nn.init.normal_(policy.head.weight, std=0.3)
     return experience(policy, rollouts(), Credit(**{"policy_lam": 1.0, "whiten": False, **credit}), budget=64), policy
 
