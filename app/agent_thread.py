@@ -58,6 +58,14 @@ class Ending:
     crash: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A person's word on a run that was kept: whether its task was done as they wanted."""
+
+    run: str
+    good: bool
+
+
 class Bench(Protocol):
     """Where runs are put together. Every method is called in the agent's thread."""
 
@@ -69,6 +77,9 @@ class Bench(Protocol):
 
     def tidy(self, settings: Settings, line: Line) -> None:
         """Deletes what has been kept for longer than the person wants."""
+
+    def rate(self, word: Word, line: Line) -> None:
+        """Keeps a person's word on a run."""
 
     def close(self) -> None:
         """Closes everything."""
@@ -118,9 +129,10 @@ class Agent(QObject):
         self.paused, self.taken = threading.Event(), threading.Event()
         self._own_escapes = own_escapes
         self._stop = threading.Event()
-        self._jobs: queue.SimpleQueue[Job | Settings | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job | Settings | Word | None] = queue.SimpleQueue()
         self._bench = bench
         self._fitted: Fitted | None = None
+        self._newest = ""  # the id of the newest run
         self._safety = SafetySettings()
         self._asked: Future[Any] | None = None
         self._thread = threading.Thread(target=self._work, name="agent", daemon=True)
@@ -147,6 +159,10 @@ class Agent(QObject):
             self.paused.set()
         else:
             self.paused.clear()
+
+    def rate(self, good: bool) -> None:
+        """A person's word on the run that ended last."""
+        self._jobs.put(Word(self._newest, good))
 
     def stricter(self, mode: Mode) -> None:
         """Holds the run under way to a stricter mode from its next action on."""
@@ -215,10 +231,13 @@ class Agent(QObject):
                 self.ended.emit(end)
         self._bench.close()
 
-    def _do(self, job: Job | Settings) -> Ending | None:
-        """Runs a task, or tidies up by some settings, which ends nothing."""
+    def _do(self, job: Job | Settings | Word) -> Ending | None:
+        """Runs a task; or tidies up by some settings or keeps a word, which ends nothing."""
         if isinstance(job, Settings):
             self._bench.tidy(job, self)
+            return None
+        if isinstance(job, Word):
+            self._bench.rate(job, self)
             return None
         end = self._run(job)
         self._jobs.put(job.settings)
@@ -230,6 +249,7 @@ class Agent(QObject):
         end = Ending(Status.STOPPED, words.say("run.stopped_early"))
         try:
             self._fitted = self._bench.fit(job, self)
+            self._newest = self._fitted.run.id
             self.began.emit(self._fitted.run)
             for turn in run_task(self._fitted.run, self._fitted.parts, self._stop):
                 self.turned.emit(turn)

@@ -209,8 +209,7 @@ class Desk(QObject):
             self._say_progress()
 
     def _acts(self, action: Action, shot: Screenshot) -> None:
-        place = on_screen(shot, target_of(action))
-        if place is not None:
+        if (place := on_screen(shot, target_of(action))) is not None:
             self.overlay.show_at(place)
 
     def _ended(self, end: Ending) -> None:
@@ -285,6 +284,7 @@ class Desk(QObject):
         window.history_opened.connect(self.show_history)
         window.settings_opened.connect(self.show_settings)
         window.closing.connect(self.closing)
+        window.rated.connect(agent.rate)
         self.strip.opened.connect(self.show_window)
         self.strip.paused.connect(self.pause)
         self.strip.stopped.connect(self.stop)

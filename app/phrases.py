@@ -76,6 +76,12 @@ PHRASES: dict[str, tuple[str, str]] = {
     "turn.no_action": ("no action", "没有动作"),
     "shot.caption": ("What Deskhand saw. The ring marks where it acted.", "Deskhand 看到的画面，圆环是操作的位置。"),
     "shot.large": ("What Deskhand saw in turn {turn}", "第 {turn} 轮看到的画面"),
+    # what a person says about a run
+    "rating.question": ("Was the task done as you wanted?", "任务是否按您的要求完成？"),
+    "rating.yes": ("Yes", "是"),
+    "rating.no": ("No", "否"),
+    "rating.kept_yes": ("You said it was done as you wanted.", "您认为任务已按要求完成。"),
+    "rating.kept_no": ("You said it was not done as you wanted.", "您认为任务未按要求完成。"),
     # approval
     "approval.title": ("Deskhand asks", "Deskhand 请求许可"),
     "approval.wants": ("Deskhand wants to {action}", "Deskhand 想要{action}"),

@@ -24,6 +24,7 @@ from agent_core.settings import Settings
 from agent_core.step import Status, Turn
 from app import modes, pictures, theme, words
 from app.modes import ModeMenu
+from app.rating import RatingCard
 from app.screenshot_window import ScreenshotWindow
 from app.states import State, after
 from app.task_input import TaskInput
@@ -44,6 +45,7 @@ class TaskWindow(QWidget):
     history_opened = Signal()
     settings_opened = Signal()
     closing = Signal()
+    rated = Signal(bool)
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(None)
@@ -93,12 +95,15 @@ class TaskWindow(QWidget):
         self.caption.show()
 
     def end(self, status: Status, sentence: str) -> None:
-        """The last card: how the run ended, in a sentence."""
+        """The last cards: how the run ended, in a sentence, and of one that was kept whether its task was done."""
         self.live.hide()
+        kept = not self.recording.isHidden()
         self.recording.hide()
         self._offer_keeping()  # the next run is kept or not as the settings say
         role = {State.IDLE: "allowed", State.ERROR: "refused"}.get(after(status), "asking")
         self._add(said_card(words.say(f"status.{status.value}"), sentence, role))
+        if kept:
+            self._add(RatingCard(self.rated))
 
     def show_state(self, state: State) -> None:
         self._state = state

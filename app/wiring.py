@@ -34,7 +34,7 @@ from agent_core.traces import retention
 from agent_core.traces.audit import AuditLog, Recorders
 from agent_core.traces.replay import write_replay
 from agent_core.traces.store import NoTrace, TraceStore
-from app.agent_thread import Fitted, Job, Line
+from app.agent_thread import Fitted, Job, Line, Word
 from app.unseen import Unseen
 
 SCRIPTED = "scripted:"
@@ -123,6 +123,14 @@ class Workbench:
                 if notice := store.open():
                     line.notice(notice)
             retention.tidy(settings.privacy.keep_days, settings.privacy.keep_megabytes)
+        except StoreError as error:
+            line.notice(str(error))
+
+    def rate(self, word: Word, line: Line) -> None:
+        """Keeps a person's word on a run; what cannot be kept is said, not raised."""
+        try:
+            with TraceStore() as store:
+                store.label(word.run, None, "thumb", 1.0 if word.good else -1.0, "", "person")
         except StoreError as error:
             line.notice(str(error))
 

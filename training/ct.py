@@ -4,8 +4,8 @@
 
 In the flywheel of UI-TARS-2 (2509.02544) runs that failed are not thrown away: a screen and what was done there still
 teach how screens look and what follows what. From trace folders come the turns of judged, unsolved runs, V(s) = 0;
-from JSONL files the lines' `text`. All tokens are learnt. TRL's SFTTrainer on rows that we tokenise; it resumes like
-training.dpo.
+from curated folders and JSONL files the lines' `text`. All tokens are learnt. TRL's SFTTrainer on rows that we
+tokenise; it resumes like training.dpo.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ from training.curate import is_solved
 from training.policy import with_adapter
 from training.runs import RunFolder, knob, parse, write_json
 
+CURATED = "ct.jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class Args:
     """One run's knobs; saved as args.json."""
 
-    data: str = knob("runs/rollouts", "trace store folders and *.jsonl files of texts, comma separated")
+    data: str = knob("runs/rollouts", "folders with traces or curated, and *.jsonl files of texts, comma separated")
     out: str = knob("runs/ct", "run folder")
     base: str = knob("", "GGUF file or Hugging Face folder of the base model; the bundled one if empty")
     start: str = knob("", "adapter folder to go on from; a new adapter if empty")
@@ -101,7 +103,8 @@ def read_texts(data: str) -> list[str]:
     found: dict[str, None] = {}
     for source in data.split(","):
         path = Path(source)
-        found.update(dict.fromkeys(of_file(path) if path.suffix == ".jsonl" else of_traces(path)))
+        file = path / CURATED if (path / CURATED).exists() else path
+        found.update(dict.fromkeys(of_file(file) if file.suffix == ".jsonl" else of_traces(path)))
     return sorted(found)
 
 

@@ -33,7 +33,7 @@ from training.runs import RunFolder, knob, parse, write_json
 class Args:
     """One run's knobs; saved as args.json."""
 
-    data: str = knob("runs/rollouts", "trace store folders and *.jsonl files of pairs, comma separated")
+    data: str = knob("runs/rollouts", "folders with traces or curated, and *.jsonl files of pairs, comma separated")
     out: str = knob("runs/dpo", "run folder")
     base: str = knob("", "GGUF file or Hugging Face folder of the base model; the bundled one if empty")
     start: str = knob("", "adapter folder to go on from, which is the reference too; a new adapter if empty")

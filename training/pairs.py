@@ -1,9 +1,10 @@
 """Pairs for preference learning: two replies to one prompt, the better and the worse.
 
-From a JSONL file, or from the traces: a person's correction of a step, a teacher's word on a policy's step (both are
-error-correction pairs, UI-TARS 2501.12326: wrong step against corrected step in the same state), and what a solved and
-an unsolved run of one task did where their prompts were the same. A state after a mistake is a state like any other, so
-post-reflection pairs come the same way. Replies that act alike are no pair: they would teach wording.
+From a JSONL file, a curated folder, or the traces: a person's correction of a step, a teacher's word on a policy's step
+(both are error-correction pairs, UI-TARS 2501.12326: wrong step against corrected step in the same state), what was
+done on the same screen after a person had refused, and what a solved and an unsolved run of one task did where their
+prompts were the same. A state after a mistake is a state like any other, so post-reflection pairs come the same way.
+Replies that act alike are no pair: they would teach wording.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from agent_core.actions import Point
+from agent_core.actions import Action, Point
 from agent_core.dialects import uitars
 from agent_core.traces.reads import Traces
-from agent_core.traces.rows import TrainingRow
-from training.curate import is_solved, lesson_rows
+from agent_core.traces.rows import KeptTurn, TrainingRow
+from training.solved import is_solved, lesson_rows
 
-Kind = Literal["given", "correction", "lesson", "outcome"]
+CURATED = "pairs.jsonl"
+Kind = Literal["given", "correction", "lesson", "outcome", "instead", "denial"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +46,19 @@ def read_pairs(data: str) -> list[Pair]:
     found: dict[tuple[str, str, str], Pair] = {}
     for source in data.split(","):
         path = Path(source)
-        for pair in of_file(path) if path.suffix == ".jsonl" else of_traces(path):
+        file = path / CURATED if (path / CURATED).exists() else path
+        for pair in of_file(file) if file.suffix == ".jsonl" else of_traces(path):
             found.setdefault((pair.prompt, pair.chosen, pair.rejected), pair)
     return sorted(found.values(), key=lambda p: (p.kind, p.run, p.prompt, p.chosen, p.rejected))
 
 
 def of_file(path: Path) -> Iterator[Pair]:
-    """One JSON object a line with prompt, chosen and rejected; `run` if it is known."""
+    """One JSON object a line with prompt, chosen and rejected; `kind` and `run` if they are known."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             given = json.loads(line)
-            pair = Pair(given["prompt"], given["chosen"], given["rejected"], "given", given.get("run", str(number)))
+            told = given.get("kind", "given"), given.get("run", str(number))
+            pair = Pair(given["prompt"], given["chosen"], given["rejected"], *told)
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{path}, line {number} is no pair of prompt, chosen and rejected: {error}") from error
         if pair.chosen == pair.rejected or not pair.chosen or not pair.rejected:
@@ -72,6 +77,9 @@ def of_traces(folder: Path) -> Iterator[Pair]:
     good = [row for row, score in judged if is_solved(score) and row.allowed and row.ok]
     bad = [row for row, score in judged if score is not None and not is_solved(score)]
     yield from outcomes(good, bad)
+    for run in dict.fromkeys(row.run for row in rows):
+        score = scores[run].score if run in scores else None
+        yield from steered(run, traces.turns(run), is_solved(score))
 
 
 def corrections(traces: Traces, rows: Sequence[TrainingRow]) -> Iterator[Pair]:
@@ -111,9 +119,31 @@ def outcomes(good: Sequence[TrainingRow], bad: Sequence[TrainingRow]) -> Iterato
                 yield Pair(row.prompt, reply, row.reply, "outcome", one.run)
 
 
+def steered(run: str, turns: Sequence[KeptTurn], solved: bool) -> Iterator[Pair]:
+    """What a person refused, against what was done on the same screen in its place and worked.
+
+    Where they said what to do instead, the next reply follows that. A plain no only says that this was wrong: the next
+    reply is a better one only if the run was `solved`.
+    """
+    for turn, after in pairwise(turns):
+        denied = [s.verdict for s in turn.steps if s.verdict.decision == "deny" and s.verdict.who == "person"]
+        worked = after.steps and all(s.verdict.decision == "allow" and s.outcome and s.outcome.ok for s in after.steps)
+        if not denied or not worked or len(turn.steps) > 1:  # after a first action the screen is another one
+            continue
+        kind: Kind = "instead" if denied[0].instead else "denial"
+        fit = turn.reply.text and not (turn.prompt_images or turn.withheld or after.withheld)
+        if fit and (kind == "instead" or solved) and acts_otherwise(after.reply.text, turn.reply.text):
+            yield Pair(turn.prompt, after.reply.text, turn.reply.text, kind, run)
+
+
 def acts_otherwise(one: str, other: str) -> bool:
     """Whether the two replies do different things; a reply that cannot be read does nothing."""
-    return uitars.read(one, _place).actions != uitars.read(other, _place).actions
+    return actions_in(one) != actions_in(other)
+
+
+def actions_in(reply: str) -> tuple[Action, ...]:
+    """The actions of a reply, to compare with another's: their places are not those on a screen."""
+    return uitars.read(reply, _place).actions
 
 
 def _place(x: float, y: float) -> Point:

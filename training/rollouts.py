@@ -1,6 +1,7 @@
 """Episodes run through the loop of the program itself, by a teacher or by a model, and recorded in a trace store.
 
     python -m training.rollouts --suite miniwob --episodes 40 --db runs/demos
+    python -m training.rollouts --suite miniwob --policy runs/sft/adapter --alone 1 --samples 4 --db runs/rollouts
 
 One recorder for demonstrations, rollouts and evaluation: what is learnt is what is served. Recording is resumable: an
 episode that stands in the store under the same suite, task and seed is not run again, so give each policy a folder.
@@ -12,6 +13,7 @@ import json
 import random
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,7 +31,7 @@ from agent_core.traces.store import TraceStore
 from training.curate import LESSONS, Row, is_solved
 from training.questions import Gate
 from training.runs import knob, parse
-from training.serving import served
+from training.serving import sampled, served
 from training.tasks import SUITES, suite
 from training.tasks.task import Episode, Suite, seed_of
 from training.tasks.teacher import GaveUp
@@ -141,15 +143,19 @@ class Args:
     first: int = knob(0, "number of the first training seed")
     max_steps: int = knob(12, "most actions an episode")
     threads: int = knob(1, "threads of the screen reader and of a policy")
+    model: str = knob("bundled", "name of the manifest of a policy's model")
     policy: str = knob("", "adapter of a policy that acts; the teacher's word is kept")
     share: float = knob(0.8, "share of the replies that a policy gives")
+    alone: int = knob(0, "1: the policy plays without a teacher, sampled at temperature 1")
+    samples: int = knob(1, "how often a policy alone plays each seed")
 
 
 def plan(tasks: Sequence[str], args: Args) -> Iterator[tuple[str, int]]:
     """Task by task for each seed, so that a recording cut short covers every task."""
     for n in range(args.first, args.first + args.episodes):
-        for task in tasks:
-            yield task, seed_of(n, "train")
+        for _ in range(args.samples):
+            for task in tasks:
+                yield task, seed_of(n, "train")
 
 
 def record(args: Args) -> int:
@@ -159,18 +165,21 @@ def record(args: Args) -> int:
     source: Suite = suite(args.suite)
     tasks = [t for t in args.tasks.split(",") if t] or list(source.tasks())
     known = recorded(folder)
-    policy = served("bundled", args.policy, args.threads) if args.policy else None
+    policy = acting(args, sum(known.values()))
     solved = tried = 0
     try:
         for task, seed in plan(tasks, args):
             name = f"{args.suite}/{task}/{seed}"
-            if name in known:
+            if known[name]:
+                known[name] -= 1
                 continue
             episode = source.open(task, seed, "train")
-            mixed = Mixed(policy, episode.teacher, args.share, random.Random(seed)) if policy else None
+            taught = policy is not None and not args.alone
+            mixed = Mixed(policy, episode.teacher, args.share, random.Random(seed)) if policy and taught else None
             try:
-                reader = episode.reader or ElementReader(threads=args.threads)
-                model = mixed or episode.teacher
+                reader = ElementReader(threads=args.threads) if args.alone else episode.reader
+                reader = reader or ElementReader(threads=args.threads)
+                model = mixed or policy or episode.teacher
                 result = run_episode(args.suite, task, seed, episode, model, reader, store, Elements(), args.max_steps)
             finally:
                 episode.close()
@@ -202,10 +211,20 @@ def keep_lessons(folder: Path, lessons: Sequence[tuple[str, str]], name: str) ->
             file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
 
 
-def recorded(folder: Path) -> set[str]:
-    """The episodes that stand in the store already, as "suite/task/seed"."""
+def acting(args: Args, played: int) -> Model | None:
+    """The policy that plays, None for the teachers. One that plays alone is sampled, from `played` episodes on anew.
+
+    Raises ModelError when it cannot be served, or not be sampled.
+    """
+    if args.alone:
+        return sampled(args.model, args.policy, args.threads, seed=args.first + played)
+    return served(args.model, args.policy, args.threads) if args.policy else None
+
+
+def recorded(folder: Path) -> Counter[str]:
+    """How often each episode, "suite/task/seed", stands in the store already."""
     scores = Traces(folder / "traces.db", folder / "images").scores().values()
-    return {label.value for label in scores if label.score is not None}
+    return Counter(label.value for label in scores if label.score is not None)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -24,7 +24,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # spinning threads starve w
 import torch
 
 from training import checkpoints
-from training.curate import Row, read_rows, sources, split_rows
+from training.curate import Row, held_rows, read_rows, sources, split_rows
 from training.examples import Batch, Example, by_length, collate, example
 from training.policy import BUNDLED, bundled_base, load_base, reply_loss, with_adapter
 from training.rewording import reworded
@@ -35,7 +35,9 @@ from training.runs import RunFolder, knob, parse, write_json
 class Args:
     """One run's knobs; saved as args.json."""
 
-    data: str = knob("runs/demos", "trace store folders, comma separated; FOLDER:ROWS takes so many rows of a task")
+    data: str = knob(
+        "runs/demos", "folders with traces or curated, comma separated; FOLDER:ROWS takes so many of a task"
+    )
     out: str = knob("runs/sft", "run folder")
     base: str = knob("", "GGUF file or Hugging Face folder of the base model; the bundled one if empty")
     start: str = knob("", "adapter folder to go on from; a new adapter if empty")
@@ -113,11 +115,12 @@ def train(args: Args) -> Path:
 
 def read(tokenizer: Any, args: Args) -> tuple[list[Example], list[Example]]:
     """The examples to learn and those held back. Raises SystemExit where there is nothing to learn."""
-    rows = read_rows(sources(args.data), args.seed)
+    rows, watched = read_rows(sources(args.data), args.seed), held_rows(sources(args.data))
     require_rows(rows, args.data)
     if args.wordings:
         rows = reworded(rows, args.wordings, args.seed)
-    kept, watched = split_rows(rows, args.held_back, args.seed)
+    kept, more = split_rows(rows, args.held_back, args.seed) if not watched else (rows, [])
+    watched += more
     examples, left_out = tokenise(tokenizer, kept, args.max_tokens)
     check, _ = tokenise(tokenizer, watched, args.max_tokens)
     if not examples:

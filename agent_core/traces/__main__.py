@@ -1,4 +1,4 @@
-"""Command line of the trace store: stats, show, verify, export, delete.
+"""Command line of the trace store: stats, show, label, verify, export, delete.
 
 Exit code 0 when done, 1 when something is wrong (a broken line, no such run, a full disk), 2 for wrong arguments.
 """
@@ -12,22 +12,27 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from agent_core import paths
+from agent_core import paths, settings
 from agent_core.actions import in_words
 from agent_core.errors import StoreError
 from agent_core.step import Step
 from agent_core.traces.audit import verify as verify_audit
+from agent_core.traces.bundle_write import export_bundle
 from agent_core.traces.erase import delete_all, delete_app, delete_run
 from agent_core.traces.export import json_lines, label_json, run_json, turn_json
 from agent_core.traces.markup import duration, verdict_words
 from agent_core.traces.outside import Outside
 from agent_core.traces.reads import Traces
 from agent_core.traces.replay import write_replay
+from agent_core.traces.review import WORDS, review
 
 
 def main(argv: list[str] | None = None) -> int:
     """Runs one command. Prints what was done to standard output, what went wrong to standard error."""
-    args = _parser().parse_args(argv)
+    parser = _parser()
+    args = parser.parse_args(argv)
+    if args.command == "export" and args.bundle is None and len(args.run) != 1:
+        parser.error("export: name one run, or write several with --bundle")
     try:
         match args.command:
             case "stats":
@@ -36,8 +41,10 @@ def main(argv: list[str] | None = None) -> int:
                 return show(args.run, args.search, args.json)
             case "verify":
                 return verify()
+            case "label":
+                return label(args.run, args.kind, args.value, args.step)
             case "export":
-                return export(args.run, args.format, args.out)
+                return bundle(args.bundle, args.run) if args.bundle else export(args.run[0], args.format, args.out)
             case _:
                 return delete(args.run or args.id, args.app, args.all)
     except StoreError as error:
@@ -54,9 +61,15 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("run", nargs="?", metavar="RUN", help="id of a run; without it the newest runs are listed")
     one.add_argument("--search", default="", metavar="TEXT", help="only runs with this text")
     one.add_argument("--json", action="store_true", help="JSON instead of text")
-    commands.add_parser("verify", help="check the audit's chain, the database and every picture")
-    one = commands.add_parser("export", help="one run as a page that opens anywhere, or as JSON lines")
+    one = commands.add_parser("label", help="say about a kept run, or one step of it, what training is to learn from")
     one.add_argument("run", metavar="RUN")
+    one.add_argument("kind", choices=tuple(WORDS), help="; ".join(f"{kind}: {what}" for kind, what in WORDS.items()))
+    one.add_argument("value", nargs="?", default="", metavar="VALUE", help="up or down, or the better reply")
+    one.add_argument("--step", type=int, metavar="N", help="the step it is about, as `show` numbers them")
+    commands.add_parser("verify", help="check the audit's chain, the database and every picture")
+    one = commands.add_parser("export", help="one run as a page or JSON lines, or runs as a bundle to train on")
+    one.add_argument("run", nargs="*", metavar="RUN", help="id of a run; a bundle holds all of them if none is named")
+    one.add_argument("--bundle", type=Path, metavar="PLACE", help="a folder, or one file if it ends in .zip")
     one.add_argument("--format", choices=("html", "jsonl"), default="html")
     one.add_argument("--out", type=Path, metavar="FILE", help="default: replay-RUN.html; JSON lines go to the output")
     one = commands.add_parser("delete", help="delete a run, the runs with an app, or all of them, for good")
@@ -116,6 +129,12 @@ def show(run_id: str | None, search: str, as_json: bool) -> int:
     return 0
 
 
+def label(run_id: str, kind: str, value: str, step: int | None) -> int:
+    """Keeps a person's word and says so."""
+    print(review(run_id, kind, value, step))
+    return 0
+
+
 def verify() -> int:
     """Checks everything; one sentence a fault."""
     faults = list(Traces().faults())
@@ -145,6 +164,24 @@ def export(run_id: str, form: str, out: Path | None) -> int:
     except OSError as error:
         raise StoreError(f"The run could not be written to {out}: {error.strerror}. Choose another place.") from error
     print(out)
+    return 0
+
+
+def bundle(out: Path, run_ids: list[str]) -> int:
+    """Writes runs into a bundle for others to train on, and says what is in it."""
+    if settings.load()[0].privacy.consent == "no":
+        raise StoreError(
+            "The settings say that nothing may be kept, so no run leaves this computer. Allow keeping runs first."
+        )
+    made = export_bundle(out, run_ids)
+    left = f"; {made.images_left_out} image{_s(made.images_left_out)} left out" if made.images_left_out else ""
+    print(f"{made.path}: {made.runs} run{_s(made.runs)}, {made.steps} steps, {made.images} images{left}")
+    for run_id, why in made.left_out.items():
+        print(f"  not in it: {run_id}, {why}")
+    print(
+        "Secrets that were recognised are taken out; names, letters and photos stay in. Look through the runs first, "
+        "and give the bundle only to people who may see them."
+    )
     return 0
 
 

@@ -18,6 +18,7 @@ from PIL import Image
 from agent_core.errors import StoreError
 from agent_core.step import Screenshot
 
+MOST_PIXELS = 64_000_000  # of a picture from elsewhere: an 8K screen has half of it
 _PNG_LEVEL = 1  # of 9: a 1280 x 800 desktop takes a third of the time of the default and about a fifth more bytes
 
 
@@ -48,17 +49,34 @@ def save(folder: Path, shot: Screenshot, sha256: str) -> int:
     try:
         return target.stat().st_size
     except FileNotFoundError:
-        pass
+        return save_file(folder, png_bytes(shot), sha256)
+
+
+def save_file(folder: Path, data: bytes, sha256: str) -> int:
+    """Writes the bytes of a PNG file under this name, whole or not at all. Gives their number. Raises OSError."""
+    target = file_of(folder, sha256)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix="new-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(png_bytes(shot))
+            file.write(data)
         os.replace(temporary, target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return target.stat().st_size
+    return len(data)
+
+
+def shows(data: bytes, sha256: str) -> bool:
+    """Whether the bytes are a picture file that shows what this name says. For files from elsewhere; never raises."""
+    try:
+        with Image.open(BytesIO(data), formats=("PNG",)) as image:
+            if image.width * image.height > MOST_PIXELS:
+                return False
+            pixels = Pixels(image.convert("RGB").tobytes(), image.width, image.height)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return False
+    return hash_of(pixels) == sha256
 
 
 def png_bytes(picture: Screenshot | Pixels) -> bytes:

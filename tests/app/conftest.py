@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -154,8 +155,13 @@ class Editor:
 def editor(person: Person, tmp_path: Path) -> Iterator[Editor]:
     file = tmp_path / "note.txt"
     file.write_text("first line\n", encoding="utf-8")
+    # A place of its own for its state: one that was killed with something unsaved asks about that at every start.
+    places = {name: str(tmp_path / name.lower()) for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")}
     process = subprocess.Popen(
-        ["mousepad", "--disable-server", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ["mousepad", "--disable-server", str(file)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | places,
     )
     try:
         window = _window_named(person, "note.txt")

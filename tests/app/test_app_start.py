@@ -19,7 +19,7 @@ from agent_core import paths
 from agent_core.actions import Click, Hotkey, Point, Press, Type
 from agent_core.settings import Settings
 from agent_core.step import Status
-from app.agent_thread import Agent, Fitted, Job, Line
+from app.agent_thread import Agent, Fitted, Job, Line, Word
 from app.crash import CrashReports
 from app.hotkey import Hotkeys, TwiceEscape
 from app.single_instance import Doorbell
@@ -138,6 +138,9 @@ class Broken:
         """Nothing was taken out."""
 
     def tidy(self, settings: Settings, line: Line) -> None:
+        """Nothing is kept."""
+
+    def rate(self, word: Word, line: Line) -> None:
         """Nothing is kept."""
 
     def close(self) -> None:
