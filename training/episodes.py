@@ -60,7 +60,8 @@ class EpisodeEnvironment:
     """An Environment over a suite of tasks. `max_steps` is the most actions an episode.
 
     `reader` is made anew for an episode that brings none; without one the operator's own elements are used.
-    `unreadable` and `per_turn` are the costs of `rewards.turn_rewards`.
+    `unreadable` and `per_turn` are the costs of `rewards.turn_rewards`. The suite is closed with the environment if it
+    is its `own`.
     """
 
     def __init__(
@@ -74,7 +75,9 @@ class EpisodeEnvironment:
         recorder: Recorder | None = None,
         unreadable: float = 0.0,
         per_turn: float = 0.0,
+        own: bool = False,
     ) -> None:
+        self._own = own
         self._source, self._split, self._max_steps = source, split, max_steps
         self._dialect, self._reader = dialect or Elements(), reader
         self._recorder = recorder or NoTrace()
@@ -106,6 +109,8 @@ class EpisodeEnvironment:
     def close(self) -> None:
         self._leave()
         self._thread.shutdown()
+        if self._own:
+            self._source.close()
 
     def _hear(self) -> Prompt | None:
         """The next question, or None when the loop has come to its end."""

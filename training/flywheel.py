@@ -27,9 +27,11 @@ from agent_core.errors import DeskhandError, ModelError
 from agent_core.traces.reads import Traces
 from training import flywheel_report, promote
 from training.curate import curate, is_solved
+from training.deltas import CONFIG
 from training.runs import FREE, RunFolder, knob, parse, write_json
 from training.serving import shipped_adapter
 
+QUIET_LOOK_S = 2.0
 PARTS = ("ct", "sft", "dpo", "ppo")
 FINAL = {"ct": "adapter", "sft": "adapter", "dpo": "adapter", "ppo": "final/policy"}
 FILES = {"ct": "ct.jsonl", "sft": "sft.jsonl", "dpo": "pairs.jsonl"}
@@ -183,6 +185,8 @@ def train(args: Args, part: str, folder: Path, start: str) -> str | None:
         options |= {"base": args.base or "bundled", "suite": args.suite, "tasks": ",".join(tasks(args))}
         options |= {"updates": args.ppo_updates, "max_steps": args.max_steps}
         options |= {"config": args.ppo_config} if args.ppo_config else {}
+        shape = json.loads((Path(start) / CONFIG).read_text(encoding="utf-8"))  # PPO goes on with the adapter as it is
+        options |= {"rank": shape["r"], "lora_alpha": shape["lora_alpha"]}
     else:
         data = folder / "set" / FILES[part]
         if not rows_in(data):
@@ -237,6 +241,7 @@ def promoted(args: Args, candidate: str, folder: Path, before: Path) -> str:
 
 def command(module: str, options: dict[str, Any], folder: Path) -> None:
     """Runs `python -m training.MODULE`, what it prints in a log in the folder. Raises ModelError with its last line."""
+    wait_for_quiet_end(module)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / f"{module}.log"
     words = [sys.executable, "-m", f"training.{module}"]
@@ -247,6 +252,16 @@ def command(module: str, options: dict[str, Any], folder: Path) -> None:
     if code:
         last = (log.read_text(encoding="utf-8").strip().splitlines() or ["it said nothing"])[-1]
         raise ModelError(f"training.{module} ended with {code}: {last} The whole of it is in {log}.")
+
+
+def wait_for_quiet_end(module: str) -> None:
+    """Returns outside the quiet hours of the settings, which are read anew until then: they may be lifted."""
+    told = False
+    while (hours := settings.load()[0].training).is_quiet(time.localtime().tm_hour):
+        if not told:
+            print(f"quiet until {hours.quiet_until}:00: {module} begins then", flush=True)
+        told = True
+        time.sleep(QUIET_LOOK_S)
 
 
 def parts(args: Args) -> list[str]:

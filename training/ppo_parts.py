@@ -27,8 +27,8 @@ from training.ppo_args import Args
 from training.serving import Actor, TransformersActor
 from training.serving_http import ServerActor
 from training.serving_llama import LlamaActor
-from training.tasks import suite
-from training.tasks.task import Split
+from training.tasks import HERE, suite
+from training.tasks.task import Split, Suite
 
 
 def base_of(args: Args) -> Path:
@@ -95,9 +95,18 @@ def made_environment(args: Args, split: Split = "train") -> EpisodeEnvironment:
     )
     asked_in = dialect(args.dialect, rules if args.sees else None)
     return EpisodeEnvironment(
-        suite(args.suite), split, max_steps=args.max_steps, dialect=asked_in, unreadable=args.unreadable,
-        per_turn=args.per_turn,
+        source_of(args), split, max_steps=args.max_steps, dialect=asked_in, unreadable=args.unreadable,
+        per_turn=args.per_turn, own=True,
     )  # fmt: skip
+
+
+def source_of(args: Args) -> Suite:
+    """The suite of one environment; real programs run in a sandbox of its own, replaced when it breaks down."""
+    if args.suite in HERE:
+        return suite(args.suite)
+    from training.tasks.leased import LeasedSuite
+
+    return LeasedSuite(partial(suite, args.suite), 1)
 
 
 def made_environments(args: Args) -> list[Environment]:

@@ -53,6 +53,13 @@ class Screen:
             raise ScreenError("The screen is black. Wake or unlock it, or close the window that forbids screenshots.")
         return dataclasses.replace(shot, capture_ms=(time.perf_counter() - started) * 1000)
 
+    def monitors(self) -> tuple[Transform, ...]:
+        """Every monitor in the order in which they are counted, sizes in pixels. Raises ScreenError: no display."""
+        return tuple(
+            Transform(str(place.get("name") or n), place["left"], place["top"], place["width"], place["height"])
+            for n, place in enumerate(self._grabber().monitors[1:], start=1)
+        )
+
     def close(self) -> None:
         """Frees this thread's connection. Threads that end free their own."""
         for name in ("grabber", "window"):

@@ -13,25 +13,33 @@ from dataclasses import replace
 
 import numpy as np
 
+from agent_core.screen.detected import WidgetDetector, merged
+from agent_core.screen.drawings import with_drawings
 from agent_core.screen.frame import Frame, crowded, dots, ends_in_arrow
 from agent_core.screen.heights import with_heights_told
 from agent_core.screen.icons import blobs
 from agent_core.screen.lines import Piece, pieces
 from agent_core.screen.ocr import LineDetector, Pixels, WordReader, Words
-from agent_core.screen.roles import Found, Text, arranged, holds
+from agent_core.screen.roles import Found, arranged
 from agent_core.screen.signs import STROKES, Place, best_sign, sign_place, wide_place
+from agent_core.screen.text_rows import Text, holds
 from agent_core.screen.widgets import frames
 from agent_core.step import Box, Element, Screenshot
 
 LEAST_SCORE = 0.55  # mean probability of the characters: below it the marks are no text
 
+SHARE_OF_FRAME = 0.4  # of a button's height: its letters
 NO_SPACE_BEFORE = " .,;:!?)]"
 
 
 class ElementReader:
-    """Implements protocols.Reader. Any thread may call it; one read at a time. `threads` bounds its CPU use."""
+    """Implements protocols.Reader. Any thread may call it; one read at a time. `threads` bounds its CPU use.
 
-    def __init__(self, threads: int = 2) -> None:
+    `detector` adds what it sees where the rules find nothing; there is none by default.
+    """
+
+    def __init__(self, threads: int = 2, detector: WidgetDetector | None = None) -> None:
+        self._detector = detector
         self._lines = LineDetector(threads)
         self._words = WordReader(threads)
         self._lock = threading.Lock()
@@ -48,6 +56,9 @@ class ElementReader:
                 texts = self._with_signs(rgb, boxes, self._read_texts(rgb, boxes))
                 found = arranged(texts, _judged(rgb, boxes, texts))
                 found += _icons(rgb, found, texts)
+                found = with_drawings(rgb, found, texts, self._words)
+                if self._detector is not None:
+                    found = merged(found, self._detector.boxes(rgb))
                 self._elements = tuple(_in_rows(found, shot.width, shot.height))
                 self._last = frame
             return self._elements
@@ -65,12 +76,14 @@ class ElementReader:
 
     def _with_signs(self, rgb: Pixels, boxes: list[Frame], texts: list[Text]) -> list[Text]:
         """The texts and single signs such as + / x in frames, which are too small for the line detector."""
-        if not texts:
+        tall = _text_height(texts, boxes)
+        if not tall:
             return texts
-        tall = float(np.median([t.height for t in texts]))
         doubtful: list[tuple[Frame, Text | None, Place]] = []
         for box in boxes:
             if box.tiny or not 1.1 * tall <= box.height <= 10 * tall or box.width > 8 * tall:
+                continue
+            if not texts and box.light:
                 continue
             inside = [t for t in texts if holds(box, t)]
             place = sign_place(rgb, box, tall) if not inside or [t.text in STROKES for t in inside] == [True] else None
@@ -86,6 +99,14 @@ class ElementReader:
                     out.remove(old)
                 out.append(Text(text, *place))
         return out
+
+
+def _text_height(texts: list[Text], boxes: list[Frame]) -> float:
+    """The usual height of the texts in pixels; without any, what would fit into the frames; 0 without those."""
+    if texts:
+        return float(np.median([t.height for t in texts]))
+    rooms = [box.height for box in boxes if box.lined and not box.tiny]
+    return SHARE_OF_FRAME * float(np.median(rooms)) if rooms else 0.0
 
 
 def _icons(rgb: Pixels, found: list[Found], texts: list[Text]) -> list[Found]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from agent_core.screen.frame import Frame
 from agent_core.screen.signs import plain
+from agent_core.screen.text_rows import Text, holds, is_paragraph, joined, margins, rows_of
 from agent_core.step import ElementKind
 
 LONGEST_BUTTON = 40  # characters
@@ -21,26 +21,9 @@ MOST_ICONS = 24  # more closed boxes with marks in them are a drawing, not butto
 ARROWS = frozenset("vV∨ⅴ▼▾~Y")  # what the arrow of a list is read as
 ICONS = frozenset("个口回囗凸冈中山四田日目因国图皿")  # what pictures are read as, when they stand alone
 BULLET = "•"
+KEYS = 5  # so many boxes of one width with numbers in them are keys or the days of a month
+KEY = 4.5  # times the text height: no larger is a key
 TICKED = 0.12  # of the middle of a check box or radio button
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """One piece of text in pixels."""
-
-    text: str
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-    @property
-    def height(self) -> int:
-        return self.bottom - self.top
-
-    @property
-    def middle(self) -> tuple[float, float]:
-        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +40,6 @@ class Found:
     on: bool | None = None
 
 
-def holds(box: Frame, text: Text) -> bool:
-    """Whether the text's middle lies in the frame."""
-    x, y = text.middle
-    return box.left <= x <= box.right and box.top <= y <= box.bottom
-
-
 def arranged(texts: Sequence[Text], boxes: Sequence[Frame]) -> list[Found]:
     """Gives every frame its words and every word at most one frame; words that stay free are text elements.
 
@@ -70,7 +47,8 @@ def arranged(texts: Sequence[Text], boxes: Sequence[Frame]) -> list[Found]:
     """
     tall = float(np.median([t.height for t in texts])) if texts else 14.0
     boxes = [box for box in boxes if not any(_is_bowl(box, t) for t in texts)]
-    texts = [t for t in texts if not any(_is_grip(box, t) for box in boxes)]
+    keys = _keys(texts, boxes)
+    texts = [t for t in texts if not any(_is_grip(box, t) for box in boxes if box not in keys)]
     inside = {box: [t for t in texts if holds(box, t)] for box in boxes}
     found: list[Found] = []
     free = list(texts)
@@ -80,7 +58,9 @@ def arranged(texts: Sequence[Text], boxes: Sequence[Frame]) -> list[Found]:
             if make is _field and (_is_cell(box, boxes) or _is_panel(box, boxes) or _is_part(box, found)):
                 continue
             mine = [t for t in inside[box] if t in free]
-            widget = make(box, mine, [t for t in free if t not in mine], tall)
+            others = [t for t in free if t not in mine]
+            widget = keys.get(box) if make is _button else None
+            widget = widget or make(box, mine, others, tall)
             if widget is not None:
                 found.append(widget)
                 free = [t for t in free if t not in mine]
@@ -90,6 +70,23 @@ def arranged(texts: Sequence[Text], boxes: Sequence[Frame]) -> list[Found]:
         found.extend(icons)
     found.extend(_free(t) for t in free)
     return found
+
+
+def _keys(texts: Sequence[Text], boxes: Sequence[Frame]) -> dict[Frame, Found]:
+    """Keys with digits and the cells of a calendar: several grey boxes of one width with a lone number in each, which
+    may stand at its side.
+    """
+    cells: dict[Frame, Found] = {}
+    for box in boxes:
+        inside = [t for t in texts if holds(box, t)]
+        if len(inside) != 1 or not inside[0].text.isdigit() or len(inside[0].text) > 2 or box.light or not box.lined:
+            continue
+        _, _, top, below = margins(box, inside)
+        tall = inside[0].height
+        if max(box.width, box.height) < KEY * tall and abs(top - below) <= 0.8 * tall + 2:
+            cells[box] = Found("button", inside[0].text, box.left, box.top, box.right, box.bottom)
+    widths = [box.width for box in cells]
+    return {box: cell for box, cell in cells.items() if sum(abs(w - box.width) <= 3 for w in widths) >= KEYS}
 
 
 def _free(text: Text) -> Found:
@@ -126,6 +123,8 @@ def _holds_box(text: Text, box: Frame) -> bool:
 def _mark(box: Frame, inside: Sequence[Text], free: Sequence[Text], tall: float) -> Found | None:
     """A check box or radio button: about as tall as text, with its label to the right."""
     square = 0.8 <= box.width / box.height <= 1.25
+    if not box.light and len(inside) == 1 and inside[0].text.isdigit():
+        return None  # a key with a number on it
     if not square or not 0.6 * tall <= box.height <= 2.2 * tall:
         return None
     row = [
@@ -145,13 +144,13 @@ def _button(box: Frame, inside: Sequence[Text], free: Sequence[Text], tall: floa
     if (
         not inside
         or box.dots
-        or len(_rows(inside)) > 2
-        or (len(_rows(inside)) == 2 and not _is_paragraph(_rows(inside), tall))
+        or len(rows_of(inside)) > 2
+        or (len(rows_of(inside)) == 2 and not is_paragraph(rows_of(inside), tall))
     ):
         return None
-    left, right, top, below = _margins(box, inside)
+    left, right, top, below = margins(box, inside)
     line = max(t.height for t in inside)
-    words = _joined(inside)
+    words = joined(inside)
     centred = abs(left - right) <= 0.6 * max(line, tall) + 2 and abs(top - below) <= 0.8 * max(line, tall) + 2
     too_tall = box.height > (5 if box.width > 8 * tall else 10) * max(line, tall)
     if not centred or too_tall or len(words) > LONGEST_BUTTON:
@@ -167,8 +166,8 @@ def _field(box: Frame, inside: Sequence[Text], free: Sequence[Text], tall: float
         return None
     value = BULLET * box.dots
     if inside and not value:
-        rows = _rows(inside)
-        left, _, top, below = _margins(box, inside)
+        rows = rows_of(inside)
+        left, _, top, below = margins(box, inside)
         line = max(t.height for t in inside)
         at_start = left <= 0.9 * line + 4 and (top <= 0.8 * line + 4 or abs(top - below) <= 0.6 * line)
         if not at_start or box.width < 1.2 * box.height or not _is_written(rows, line, box):
@@ -243,38 +242,7 @@ def _is_written(rows: list[list[Text]], line: int, box: Frame) -> bool:
     if len(rows) == 1:  # an address bar has a sign or two beside its text
         return len(rows[0]) == 1 or (len(rows[0]) <= 3 and box.width > 8 * box.height)
     lefts = [row[0].left for row in rows]
-    return all(len(row) == 1 for row in rows) and max(lefts) - min(lefts) <= line and _is_paragraph(rows, line)
-
-
-def _is_paragraph(rows: list[list[Text]], line: float) -> bool:
-    """Whether some rows stand as close as lines of one text. Entries of a menu stand further apart."""
-    middles = [row[0].middle[1] for row in rows]
-    return len(rows) < 2 or min(b - a for a, b in pairwise(middles)) <= 1.6 * line
-
-
-def _margins(box: Frame, inside: Sequence[Text]) -> tuple[int, int, int, int]:
-    """Pixels between the words and the frame: left, right, top, bottom."""
-    return (
-        min(t.left for t in inside) - box.left,
-        box.right - max(t.right for t in inside),
-        min(t.top for t in inside) - box.top,
-        box.bottom - max(t.bottom for t in inside),
-    )
-
-
-def _rows(inside: Sequence[Text]) -> list[list[Text]]:
-    """The words of a frame line by line."""
-    rows: list[list[Text]] = []
-    for text in sorted(inside, key=lambda t: (t.middle[1], t.left)):
-        if rows and rows[-1][0].top <= text.middle[1] <= rows[-1][0].bottom:
-            rows[-1].append(text)
-        else:
-            rows.append([text])
-    return [sorted(row, key=lambda t: t.left) for row in rows]
-
-
-def _joined(inside: Sequence[Text]) -> str:
-    return " ".join(t.text for row in _rows(inside) for t in row)
+    return all(len(row) == 1 for row in rows) and max(lefts) - min(lefts) <= line and is_paragraph(rows, line)
 
 
 def _covered(item: Found, others: Sequence[Found]) -> bool:

@@ -16,11 +16,25 @@ from playwright.sync_api import Page
 
 from agent_core.dialects.elements import Elements
 from agent_core.errors import ScreenError
-from agent_core.operators.browser import BrowserOperator
 from agent_core.protocols import Dialect, Reader
 from agent_core.step import Element
 from training.sandboxes.browser import BrowserSandbox
-from training.tasks import miniwob_finds, miniwob_forms, miniwob_plans
+from training.tasks import (
+    miniwob_booking,
+    miniwob_boxes,
+    miniwob_choices,
+    miniwob_documents,
+    miniwob_drags,
+    miniwob_finds,
+    miniwob_flights,
+    miniwob_forms,
+    miniwob_mail,
+    miniwob_numbers,
+    miniwob_plans,
+    miniwob_shapes,
+    miniwob_sliders,
+    miniwob_social,
+)
 from training.tasks.miniwob_page import AREA, WINDOW, Node, reaches, read_page
 from training.tasks.task import Episode, Split, check_seed
 from training.tasks.teacher import Move, SeeingReader, Teacher
@@ -29,7 +43,22 @@ SCALE = 3.0
 SETTLE_SECONDS = 1.2
 EPISODE_MS = 600_000  # the pages' own limits of 10 to 30 s are made for reflexes, not for a model on two cores
 
-PLANS = miniwob_plans.PLANS | miniwob_finds.PLANS | miniwob_forms.PLANS
+PLANS = (
+    miniwob_plans.PLANS
+    | miniwob_finds.PLANS
+    | miniwob_forms.PLANS
+    | miniwob_booking.PLANS
+    | miniwob_choices.PLANS
+    | miniwob_documents.PLANS
+    | miniwob_flights.PLANS
+    | miniwob_sliders.PLANS
+    | miniwob_mail.PLANS
+    | miniwob_numbers.PLANS
+    | miniwob_drags.PLANS
+    | miniwob_social.PLANS
+    | miniwob_boxes.PLANS
+    | miniwob_shapes.PLANS
+)
 # The teachers know these too, but too often the reader does not show what must be clicked: most attempts end early.
 UNREAD = frozenset({"simple-arithmetic", "phone-book", "search-engine", "generate-number"})
 TRAINED: tuple[str, ...] = tuple(name for name in PLANS if name not in UNREAD)
@@ -68,16 +97,25 @@ _REWARD = "() => [WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]"
 
 
 class MiniWob:
-    """`reader` reads the screenshots for the teachers; without one the program's own element reader is used."""
+    """`reader` reads the screenshots for the teachers; without one the program's own element reader is used.
+
+    `sandbox` holds the pages; without one they are in a browser of the suite's own, and time is that of the wall.
+    """
 
     name = "miniwob"
     evaluated: tuple[str, ...] = EVALUATED
     episodes = 10
 
-    def __init__(self, reader: Reader | None = None, dialect: Dialect | None = None, scale: float = SCALE) -> None:
+    def __init__(
+        self,
+        reader: Reader | None = None,
+        dialect: Dialect | None = None,
+        scale: float = SCALE,
+        sandbox: BrowserSandbox | None = None,
+    ) -> None:
         self._reader = reader
         self._dialect = dialect or Elements()
-        self._sandbox = BrowserSandbox(*WINDOW, scale)
+        self._sandbox = sandbox or BrowserSandbox(*WINDOW, scale)
         self._folder = _pages()
 
     def tasks(self) -> tuple[str, ...]:
@@ -92,7 +130,8 @@ class MiniWob:
         plan = PLANS[task_name]
 
         def next_move(said: tuple[str, ...]) -> Move | None:
-            return plan(read_page(page, said)) if not _reward(page)[0] else None
+            elements = teacher.shot.elements if teacher.shot is not None else ()
+            return plan(read_page(page, said, elements)) if not _reward(page)[0] else None
 
         def reaches_node(node: Node, element: Element) -> bool:
             return reaches(page, node, element.point)
@@ -100,7 +139,7 @@ class MiniWob:
         def done() -> bool:
             return _reward(page)[0]
 
-        operator = BrowserOperator(page, AREA, SETTLE_SECONDS)
+        operator = self._sandbox.operator(page, AREA, SETTLE_SECONDS)
         teacher = Teacher(next_move, reaches_node, self._dialect)
         return Episode(
             task=text,

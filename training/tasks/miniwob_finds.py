@@ -55,8 +55,12 @@ def search_engine(page: PageState) -> Move | None:
         return click(button(page, "Search"), "The text is in; click {label}.")
     wanted, here = str(place // 3 + 1), page.with_class("active")
     if here and here[0].text != wanted:
-        number = next((n for n in page.with_class("page-link") if n.text == wanted), None)
-        return click(number, f"Result {place + 1} is on page {wanted}; click {{label}}.")
+        search = button(page, "Search")
+        if search is None or not search.focused:
+            return click(search, "Search again: click {label}.")
+        to_page = (*(Hotkey(("tab",)) for _ in range(3 + int(wanted))), Hotkey(("enter",)))
+        say = f"Result {place + 1} is on page {wanted}: go past 3 results to link {wanted} with the Tab key."
+        return Move(say, then=to_page)  # the links to the pages lie over the words of a result: clicks may miss them
     return click(results[place % 3], f"Result {place + 1} is number {place % 3 + 1} of page {wanted}; click {{label}}.")
 
 
@@ -80,7 +84,8 @@ def phone_book(page: PageState) -> Move | None:
         return click(
             next(iter(page.with_class(match[2])), None), f"This is {match[1]}; click the {match[2]} {{label}}."
         )
-    return click(next((n for n in page.all("a") if n.text == ">"), None), f"This is not {match[1]}; click {{label}}.")
+    following = next((n for n in page.all("a") if n.text == ">"), None)
+    return click(following, f"This is not {match[1]}; turn the page: click the sign after the number.", named=False)
 
 
 def use_autocomplete(page: PageState) -> Move | None:
@@ -170,18 +175,18 @@ def generate_number(page: PageState) -> Move | None:
     if shown is None:
         return None
     limit = re.search(r"(less|greater) than (\d+)", page.query)
-    if shown.text.isdigit():
-        number = int(shown.text)
-        if limit is not None:
-            fits = number < int(limit[2]) if limit[1] == "less" else number > int(limit[2])
-        else:
-            fits = number % 2 == (1 if "odd" in page.query else 0)
-        if fits:
-            return Move(f"{number} fits; click {{label}}.", button(page, "Submit"), ("button",), shown=(shown.text,))
-        return Move(
-            f"{number} does not fit; click {{label}}.", button(page, "Generate"), ("button",), shown=(shown.text,)
-        )
-    return click(button(page, "Generate"), "There is no number yet; click {label}.")
+    generate = button(page, "Generate")
+    if not shown.text.isdigit():
+        return click(generate, "There is no number yet; click {label}.")
+    number = int(shown.text)
+    if limit is not None:
+        fits, wanted = number < int(limit[2]) if limit[1] == "less" else number > int(limit[2]), limit[0]
+    else:
+        wanted = "odd" if "odd" in page.query else "even"
+        fits = number % 2 == (wanted == "odd")
+    again = click(generate, "The number cannot be read; click {label}.")
+    say, last = (f"{number} is {wanted}", "Submit") if fits else (f"{number} is not {wanted}", "Generate")
+    return Move(f"{say}; click {{label}}.", button(page, last), ("button",), shown=(shown.text,), unread=again)
 
 
 PLANS = {

@@ -29,7 +29,13 @@ def simple_arithmetic(page: PageState) -> Move | None:
     if match is None:
         return None
     a, b = int(match[1]), int(match[3])
-    return _sum(page, match[0].rstrip(" ="), {"+": a + b, "-": a - b, "x": a * b}[match[2]], (match[1], match[3]))
+    answer, field = str({"+": a + b, "-": a - b, "x": a * b}[match[2]]), page.first("input")
+    if field is not None and field.value != answer:  # it touches the sum above it and is not read for a field
+        keys = (Hotkey(("tab",)), Type(answer))
+        return Move(
+            f"{a} {match[2]} {b} gives {answer}; go to the field and type it.", then=keys, shown=(match[1], match[3])
+        )
+    return click(button(page, "Submit"), ALL_IN)
 
 
 def simple_algebra(page: PageState) -> Move | None:

@@ -13,6 +13,7 @@ from typing import Any
 from playwright.sync_api import Page
 
 from agent_core.actions import Point
+from agent_core.step import Element
 
 WIDTH, HEIGHT = 160, 210  # CSS pixels of every task
 WINDOW = (340, 260)  # larger than the task, so that a page whose script moves the focus does not scroll away
@@ -98,13 +99,14 @@ class Node:
 class PageState:
     """A page at one moment. `ask` evaluates JavaScript for what the document's nodes do not tell.
 
-    `said` are the teacher's thoughts so far.
+    `said` are the teacher's thoughts so far, `elements` what was read from the screenshot that the agent sees.
     """
 
     query: str
     nodes: tuple[Node, ...]
     ask: Callable[[str], Any]
     said: tuple[str, ...] = ()
+    elements: tuple[Element, ...] = ()
 
     def all(self, tag: str = "", **wanted: Any) -> list[Node]:
         """The nodes with this tag (any of several, comma separated) whose attributes equal what is wanted."""
@@ -127,10 +129,10 @@ def window_place(point: Point) -> tuple[float, float]:
     return AREA[0] + point.x * AREA[2], AREA[1] + point.y * AREA[3]
 
 
-def read_page(page: Page, said: tuple[str, ...] = ()) -> PageState:
+def read_page(page: Page, said: tuple[str, ...] = (), elements: tuple[Element, ...] = ()) -> PageState:
     """Every visible node of the page now; takes a few milliseconds."""
     found = page.evaluate(_READ, [BAR, WIDTH, HEIGHT])
-    return PageState(found["query"], tuple(Node(**n) for n in found["nodes"]), page.evaluate, said)
+    return PageState(found["query"], tuple(Node(**n) for n in found["nodes"]), page.evaluate, said, elements)
 
 
 def reaches(page: Page, node: Node, point: Point) -> bool:

@@ -70,9 +70,15 @@ def click_option(page: PageState) -> Move | None:
 def click_checkboxes(page: PageState) -> Move | None:
     names = page.query.removeprefix("Select ").removesuffix(" and click Submit.")
     wanted = [] if names == "nothing" else names.split(", ")
-    for box in page.all(type="checkbox"):
-        if (box.label in wanted) != box.checked:
-            return click(box, "Untick {label}." if box.checked else "Tick {label}.")
+    boxes = page.all(type="checkbox")
+    for box in boxes:
+        if box.checked and box.label not in wanted:
+            return click(box, "Untick {label}.")
+    ticked = {box.label for box in boxes if box.checked}
+    left = [name for name in wanted if name not in ticked]
+    if left:
+        box_of = {box.label: box for box in boxes}
+        return click(box_of.get(left[0]), "Tick {label}" + (f"; then {', '.join(left[1:])}." if left[1:] else "."))
     done = "All are ticked" if wanted else "Nothing is to be ticked"
     return click(button(page, "Submit"), f"{done}; click {{label}}.")
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from threading import Event
 
-from agent_core.actions import Action, Click, Finished, Hotkey, Type
+from agent_core.actions import Action, Click, Drag, Finished, Hotkey, Point, Type
+from agent_core.dialects.elements import GRID
 from agent_core.errors import ModelError
 from agent_core.protocols import Dialect, Reader
 from agent_core.step import Element, ElementKind, Prompt, Reply, Screenshot
@@ -27,12 +28,14 @@ class GaveUp(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What comes next: click the target if there is one, then do the rest.
+    """What comes next: click the target if there is one, or drag it to `drop`, then do the rest.
 
     `say` is the thought; `{label}` in it becomes the words of the element as they were read, in quotes, or its kind
-    when it has none; a field is called one either way. `kinds` are preferred from left to right. `shown` are texts
-    that the agent must be able to read on the screen to make this move. With `named`, the element's own words must be
-    those of the node.
+    when it has none; a field is called one either way. `{drop}` is the same for where the drag ends, `shift` how far
+    beside it in thousandths of the screenshot: hundreds are the easiest to add. `{0}`, `{1}` and so on become the
+    places of the `spots`, nodes that this thought keeps in mind. `kinds` are preferred from left to right. `shown`
+    are texts that the agent must be able to read on the screen to make this move; `unread` is what to do when it is
+    not. With `named`, the elements' own words must be those of the nodes.
     """
 
     say: str
@@ -41,6 +44,10 @@ class Move:
     then: tuple[Action, ...] = ()
     shown: tuple[str, ...] = ()
     named: bool = True
+    drop: Node | None = None
+    shift: tuple[int, int] = (0, 0)
+    spots: tuple[Node, ...] = ()
+    unread: Move | None = None
 
 
 def click(node: Node | None, say: str = "Click {label}.", named: bool = True) -> Move | None:
@@ -84,14 +91,22 @@ class Teacher:
         move = self._plan(tuple(self._said))
         if move is None:
             return Reply(self._dialect.write("The task is done.", [Finished()], self.shot))
-        for text in move.shown:
-            if not _is_read(text, self.shot.elements):
-                raise GaveUp(f"{text!r} was not read from the screen.")
+        while missing := [text for text in move.shown if not _is_read(text, self.shot.elements)]:
+            if move.unread is None:
+                raise GaveUp(f"{missing[0]!r} was not read from the screen.")
+            move = move.unread
         say, todo = move.say, list(move.then)
         if move.target is not None:
             element = self._find(move, move.target)
             say = say.replace("{label}", _named(element))
-            todo.insert(0, Click(element.point))
+            if move.drop is None:
+                todo.insert(0, Click(element.point))
+            else:
+                end = self._find(move, move.drop)
+                say = say.replace("{drop}", _named(end))
+                todo.insert(0, Drag(element.point, _beside(end.point, move.shift)))
+        for n, spot in enumerate(move.spots):
+            say = say.replace(f"{{{n}}}", place_of(self._find(move, spot).point))
         self._said.append(say)
         return Reply(self._dialect.write(say, todo, self.shot))
 
@@ -126,6 +141,17 @@ class SeeingReader:
         elements = self._reader.read(shot)
         self._teacher.shot = replace(shot, elements=elements)
         return elements
+
+
+def place_of(point: Point) -> str:
+    """A place as the agent reads it: thousandths from the left and from the top."""
+    return f"{round(point.x * GRID)} {round(point.y * GRID)}"
+
+
+def _beside(point: Point, shift: tuple[int, int]) -> Point:
+    """A place that far away, in thousandths, but still on the screenshot."""
+    x, y = (part + way / GRID for part, way in zip((point.x, point.y), shift, strict=True))
+    return Point(min(max(x, 0.0), 1.0), min(max(y, 0.0), 1.0))
 
 
 def _named(element: Element) -> str:
