@@ -6,14 +6,15 @@ One offer fills the screen, so what each costs or how long it takes is kept in t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from agent_core.actions import Action, Hotkey, Scroll, Type, Wait
 from training.tasks.miniwob_booking import dollars, minutes, pick_date
 from training.tasks.miniwob_page import Node, PageState
 from training.tasks.teacher import Move, click
 
-SEEN = re.compile(r"^So far: (.*?)[;.]")
+SEEN = re.compile(r"(?:So far: |The \w+ of )(.*?)(?:;| is )")
+OFFER = "Book flight for "
+BOOK_HEIGHT = 20.0  # CSS pixels, less than lies between two offers
 UPPER_EDGE, LOWER_EDGE = 50.0, 208.0  # of what is seen of the page, CSS pixels
 
 
@@ -50,28 +51,29 @@ def _place(page: PageState, field: Node, place: str) -> Move | None:
 
 def _best_offer(page: PageState, wanted: str) -> Move | None:
     """Down to the end, every figure noted, then up to the best one."""
-    figure: Callable[[str], int] = dollars if wanted == "cheapest" else minutes
-    cls = "flight-price" if wanted == "cheapest" else "time-duration"
+    cls, figure = ("flight-price", dollars) if wanted == "cheapest" else ("time-duration", minutes)
     seen = next((found[1].split(", ") for said in reversed(page.said) if (found := SEEN.match(said))), [])
+    shown = [n for n in page.with_class(cls) if _shows(n)]
+    texts = [n.text.removeprefix(OFFER) for n in shown]
     seen = [text for text in seen if text != "none"]
-    shown = [n for n in page.with_class(cls) if n.top > UPPER_EDGE and n.bottom < LOWER_EDGE]
-    texts = [n.text.removeprefix("Book flight for ") for n in shown]
     seen += [text for text in texts if text not in seen]
     rest = page.ask("(a => a.scrollHeight - a.clientHeight - a.scrollTop)(document.getElementById('area'))")
-    down = not any(said.startswith("The") and wanted in said for said in page.said)
-    if rest > 1 and down:
+    if rest > 1 and not any(said.startswith(f"The {wanted}") for said in page.said):
         say = f"So far: {', '.join(seen) or 'none'}; scroll down."
         return Move(say, then=(Scroll("down", notches=1),), shown=tuple(texts[-1:]))
     best = min(seen, key=figure)
-    holder = next((n for n in page.with_class("flight") if best in n.text), None)
-    book = None
-    if holder is not None:
-        book = next((n for n in page.with_class("flight-price") if holder.top <= n.top < holder.bottom), None)
-    if book is not None and book.top > UPPER_EDGE and book.bottom < LOWER_EDGE:
-        return click(book, f"The {wanted} of {', '.join(seen)} is {best}; click {{label}}.", named=False)
-    above = page.ask(f"$('.flight:contains({best!r}) .book')[0].getBoundingClientRect().top < {UPPER_EDGE}")
-    step = Scroll("up" if above else "down", notches=1)
-    return Move(f"The {wanted} of {', '.join(seen)} is {best}; scroll {step.direction} to it.", then=(step,))
+    tops = page.ask(f"[...$('.{cls}')].map(e => [e.textContent, $(e).parents('.flight').find('.book').offset().top])")
+    top = next(top for text, top in tops if text.removeprefix(OFFER) == best)
+    say = f"The {wanted} of {', '.join(seen)} is {best}; "
+    book = next((n for n in page.with_class("flight-price") if _shows(n) and abs(n.top - top) < BOOK_HEIGHT), None)
+    if book is not None:
+        return click(book, say + "click {label}.", named=False)
+    step = Scroll("up" if top < UPPER_EDGE else "down", notches=1)
+    return Move(f"{say}scroll {step.direction} to it.", then=(step,))
+
+
+def _shows(node: Node) -> bool:
+    return node.top > UPPER_EDGE and node.bottom < LOWER_EDGE
 
 
 PLANS = {"book-flight": book_flight, "book-flight-nodelay": book_flight}
