@@ -26,7 +26,7 @@ from typing import Any, cast
 
 from agent_core import __version__, loop, settings
 from agent_core.actions import in_words, to_json
-from agent_core.dialects import dialect
+from agent_core.dialects import fitted
 from agent_core.errors import DeskhandError
 from agent_core.limits import limits_of
 from agent_core.models import manifest as manifests
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace, stop: Event) -> int:
     task = loop.check_task(args.task)
     manifest = manifests.find(args.model or wanted.model.name)
     manifests.check_language(manifest, task)
-    speaks = dialect(manifest.dialect)
+    speaks = fitted(manifest.dialect, **manifest.screen())
     hand_back = approvers.HandBack(stop)
     with ExitStack() as opened:
         hands = make_operator(args, wanted, hand_back)

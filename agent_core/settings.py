@@ -117,12 +117,32 @@ class PrivacySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """When this computer is wanted for other things."""
+
+    quiet_from: int = setting(
+        0, "Quiet hours: from this hour of the day on training begins no new stage; one under way ends.", low=0, high=23
+    )
+    quiet_until: int = setting(0, "Quiet hours end at this hour; the same hour as above for none.", low=0, high=23)
+
+    def is_quiet(self, hour: int) -> bool:
+        """Whether an hour of the day, 0 to 23, lies in the quiet hours, which may go past midnight."""
+        if self.quiet_from <= self.quiet_until:
+            return self.quiet_from <= hour < self.quiet_until
+        return hour >= self.quiet_from or hour < self.quiet_until
+
+
+@dataclass(frozen=True, slots=True)
 class UiSettings:
     """The windows."""
 
     theme: str = setting("system", "Colours of the windows.", choices=("system", "light", "dark"))
     language: str = setting("system", "Language of the windows.", choices=("system", "en", "zh"))
     send_with_enter: bool = setting(True, "Enter sends the task; Shift+Enter makes a new line.")
+    autostart: bool = setting(False, "Start Deskhand when you log in; it waits in the tray.")
+    open_key: str = setting("Ctrl+Shift+Space", "Keys that open the window from anywhere; empty for none.")
+    pause_key: str = setting("", "Keys that pause and resume a run from anywhere; empty for none.")
+    stop_key: str = setting("", "Keys that stop a run from anywhere; Esc pressed twice always does as well.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +153,7 @@ class Settings:
     safety: SafetySettings = field(default_factory=SafetySettings)
     run: RunSettings = field(default_factory=RunSettings)
     privacy: PrivacySettings = field(default_factory=PrivacySettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
     ui: UiSettings = field(default_factory=UiSettings)
 
 
@@ -140,8 +161,7 @@ def load(path: Path | None = None) -> tuple[Settings, str]:
     """The settings and a sentence for the user, empty when all is well. Never raises for a damaged file."""
     path = path or paths.settings_file()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        return _from_dict(Settings, data, ""), ""
+        return _read(path), ""
     except (FileNotFoundError, NotADirectoryError):
         return Settings(), ""
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, SettingsError) as error:
@@ -156,6 +176,16 @@ def load(path: Path | None = None) -> tuple[Settings, str]:
         )
     except OSError as error:
         return Settings(), f"The settings file {path} cannot be opened ({error.strerror}); the defaults are used."
+
+
+def read(path: Path) -> Settings:
+    """The settings in a file that was exported. The file stays as it is. Raises SettingsError if it cannot be used."""
+    try:
+        return _read(path)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, SettingsError) as error:
+        raise SettingsError(f"{path.name} holds no settings of Deskhand ({error}). Choose another file.") from error
+    except OSError as error:
+        raise SettingsError(f"{path.name} cannot be read: {error.strerror}. Choose another file.") from error
 
 
 def with_adapter_of_file(settings: Settings, before: Settings | None = None, path: Path | None = None) -> Settings:
@@ -187,6 +217,11 @@ def save(settings: Settings, path: Path | None = None) -> None:
             f"The settings could not be saved in {path.parent}: {error.strerror}. "
             "Free some space or check the folder's permissions."
         ) from error
+
+
+def _read(path: Path) -> Settings:
+    settings: Settings = _from_dict(Settings, tomllib.loads(path.read_text(encoding="utf-8")), "")
+    return settings
 
 
 def _from_dict(cls: type[Any], data: dict[str, Any], where: str) -> Any:

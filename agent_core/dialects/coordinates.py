@@ -29,6 +29,14 @@ def coordinate_rule(name: str) -> Coordinates:
     return _RULES[name]
 
 
+def place_form(name: str) -> PlaceForm:
+    """The way of writing places of this name. Raises DeskhandError that lists the names."""
+    forms: dict[str, PlaceForm] = {"point": "point", "box": "box"}
+    if name not in forms:
+        raise DeskhandError(f"There is no form of places {name!r}; choose one of {', '.join(forms)}.")
+    return forms[name]
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """The model's numbers for one screenshot: 0..`width` across and 0..`height` down, both ends included."""

@@ -64,6 +64,12 @@ def take_apart(text: str) -> Layout:
     return Layout(thought, reflection, tuple(calls), problem)
 
 
+def take_calls(text: str) -> Layout:
+    """Reads a text that begins with its first call: nothing in it is a thought."""
+    calls, problem = _calls(text, 0)
+    return Layout("", "", tuple(calls), problem)
+
+
 def _start(body: str) -> tuple[int, int] | None:
     """Where the thought ends and where the first action begins; None if no action is to be seen.
 

@@ -69,7 +69,7 @@ _CLOSED = re.compile(r"<(point|bbox)>[^<>]*</\1>.*|<\|box_start\|>[^<>]*<\|box_e
 _MAX_PLACE_LENGTH = 300
 
 
-class _Wrong(Exception):
+class Wrong(Exception):
     """Ends the reading of one call; its text is the sentence for the model."""
 
 
@@ -80,12 +80,12 @@ def meaning(call: Call, to_point: ToPoint) -> tuple[Action, ...] | str:
     lost an argument.
     """
     try:
-        return _actions(_Arguments(call, to_point))
-    except _Wrong as wrong:
+        return call_actions(Arguments(call, to_point))
+    except Wrong as wrong:
         return str(wrong)
 
 
-class _Arguments:
+class Arguments:
     """The arguments of one call, handed out once each; `done` finds those nobody asked for."""
 
     def __init__(self, call: Call, to_point: ToPoint) -> None:
@@ -99,7 +99,7 @@ class _Arguments:
         """The one argument that goes by any of these names."""
         found = [name for name in names if name in self._left]
         if len(found) > 1:
-            raise _Wrong(f"{self.name} has both {found[0]} and {found[1]}; give one.")
+            raise Wrong(f"{self.name} has both {found[0]} and {found[1]}; give one.")
         return self._left.pop(found[0]) if found else None
 
     def text(self, *names: str) -> str | None:
@@ -110,9 +110,9 @@ class _Arguments:
         if value is None:
             return None
         if value.cut:
-            raise _Wrong(f"{self.name}: the reply was cut off inside {names[0]}.")
+            raise Wrong(f"{self.name}: the reply was cut off inside {names[0]}.")
         if not value.quoted and value.text:
-            raise _Wrong(f"{self.name} needs {names[0]}='...' in quotes.")
+            raise Wrong(f"{self.name} needs {names[0]}='...' in quotes.")
         return value.text
 
     def word(self, *names: str) -> str | None:
@@ -121,7 +121,7 @@ class _Arguments:
         if value is None:
             return None
         if value.cut:
-            raise _Wrong(f"{self.name}: the reply was cut off inside {names[0]}.")
+            raise Wrong(f"{self.name}: the reply was cut off inside {names[0]}.")
         return value.text.strip().lower()
 
     def place(self, *names: str) -> Point | None:
@@ -135,19 +135,19 @@ class _Arguments:
     def done(self) -> None:
         """Raises when something is left that has no meaning here."""
         if self._left:
-            raise _Wrong(f"{self.name} has no argument {next(iter(self._left))}.")
+            raise Wrong(f"{self.name} has no argument {next(iter(self._left))}.")
         if self._bare:
-            raise _Wrong(f"{self.name} needs its arguments as name='value'.")
+            raise Wrong(f"{self.name} needs its arguments as name='value'.")
 
     def _point(self, value: Value) -> Point:
         numbers = _numbers(value)
         if numbers is None:
             shown = value.text[:60]
-            raise _Wrong(f"{self.name}: {shown!r} is not a place; give x and y, as in <point>x y</point>.")
+            raise Wrong(f"{self.name}: {shown!r} is not a place; give x and y, as in <point>x y</point>.")
         corners = [self._to_point(x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         centre = self._to_point(sum(numbers[::2]) / len(corners), sum(numbers[1::2]) / len(corners))
         if centre is None or None in corners:
-            raise _Wrong(f"{self.name}: {value.text[:60]!r} lies outside the screenshot.")
+            raise Wrong(f"{self.name}: {value.text[:60]!r} lies outside the screenshot.")
         return centre
 
 
@@ -164,10 +164,11 @@ def _numbers(value: Value) -> tuple[float, ...] | None:
     return numbers if len(numbers) in (2, 4) and all(map(math.isfinite, numbers)) else None
 
 
-def _actions(given: _Arguments) -> tuple[Action, ...]:
+def call_actions(given: Arguments) -> tuple[Action, ...]:
+    """The actions of a call in the UI-TARS grammar. Raises Wrong."""
     name = given.name
     if name in KNOWN and not given.closed and name not in _POINTERS and name not in _DRAGS:
-        raise _Wrong(f"The reply was cut off inside {name}; write it again, shorter.")
+        raise Wrong(f"The reply was cut off inside {name}; write it again, shorter.")
     if name in _POINTERS:
         actions: tuple[Action, ...] = (_POINTERS[name](_needed_place(given, "point", given.place(*_PLACES))),)
     elif name in _DRAGS:
@@ -190,55 +191,55 @@ def _actions(given: _Arguments) -> tuple[Action, ...]:
     elif name in _TERMINALS:
         command = given.text("command")
         if command is None:
-            raise _Wrong(f"{name} needs command='...'.")
+            raise Wrong(f"{name} needs command='...'.")
         actions = (Terminal(command),)
     else:
-        raise _Wrong(f"There is no action {name}; use one from the list of actions.")
+        raise Wrong(f"There is no action {name}; use one from the list of actions.")
     given.done()
     return actions
 
 
-def _needed_place(given: _Arguments, argument: str, place: Point | None) -> Point:
+def _needed_place(given: Arguments, argument: str, place: Point | None) -> Point:
     if place is None:
-        raise _Wrong(f"{given.name} needs {argument}='<point>x y</point>'.")
+        raise Wrong(f"{given.name} needs {argument}='<point>x y</point>'.")
     return place
 
 
-def _scroll(given: _Arguments) -> Scroll:
+def _scroll(given: Arguments) -> Scroll:
     place = given.place(*_PLACES)
     direction = given.word("direction")
     amount = given.word("amount")
     for known in DIRECTIONS:
         if direction == known:
             return Scroll(known, place) if amount is None else Scroll(known, place, _notches(amount))
-    raise _Wrong("scroll needs direction='up', 'down', 'left' or 'right'.")
+    raise Wrong("scroll needs direction='up', 'down', 'left' or 'right'.")
 
 
 def _notches(amount: str) -> int:
     if not re.fullmatch(r"[0-9]{1,3}", amount) or not 1 <= int(amount) <= MAX_NOTCHES:
-        raise _Wrong(f"scroll: amount is a whole number from 1 to {MAX_NOTCHES}.")
+        raise Wrong(f"scroll: amount is a whole number from 1 to {MAX_NOTCHES}.")
     return int(amount)
 
 
-def _chord(given: _Arguments, most: int) -> tuple[str, ...]:
+def _chord(given: Arguments, most: int) -> tuple[str, ...]:
     value = given.text("key", "keys")
     keys = split_keys(value) if value is not None else ()
     if not keys:
-        raise _Wrong(f"{given.name} needs key='...'.")
+        raise Wrong(f"{given.name} needs key='...'.")
     if len(keys) > most:
-        raise _Wrong(f"{given.name} takes at most {most} key{'s' if most > 1 else ''}, got {len(keys)}.")
+        raise Wrong(f"{given.name} takes at most {most} key{'s' if most > 1 else ''}, got {len(keys)}.")
     return keys
 
 
-def _type(given: _Arguments) -> tuple[Action, ...]:
+def _type(given: Arguments) -> tuple[Action, ...]:
     place = given.place("point", "start_box", "start_point")
     text = given.text("content", "text")
     if text is None:
-        raise _Wrong("type needs content='...'.")
+        raise Wrong("type needs content='...'.")
     return (Type(text),) if place is None else (Click(place), Type(text))
 
 
-def _wait(given: _Arguments) -> Wait:
+def _wait(given: Arguments) -> Wait:
     time = given.word("time", "seconds")
     if time is None:
         return Wait()
@@ -247,5 +248,5 @@ def _wait(given: _Arguments) -> Wait:
     except ValueError:
         seconds = math.nan
     if not 0 <= seconds <= MAX_WAIT_SECONDS:
-        raise _Wrong(f"wait: time is a number of seconds from 0 to {MAX_WAIT_SECONDS:g}.")
+        raise Wrong(f"wait: time is a number of seconds from 0 to {MAX_WAIT_SECONDS:g}.")
     return Wait(seconds)

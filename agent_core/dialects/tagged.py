@@ -65,6 +65,8 @@ def scan_json(text: str, at: int) -> tuple[list[Call] | Unreadable, int]:
 def _call(item: Any) -> Call | Unreadable:
     if isinstance(item, dict) and isinstance(item.get("function"), dict):
         item = item["function"]
+    if isinstance(item, dict) and "name" not in item and isinstance(item.get("action"), str):
+        item = {"name": "computer_use", "arguments": item}  # the arguments without their call
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str) or not name.strip():
         return Unreadable('A JSON function call needs "name" and "arguments".')

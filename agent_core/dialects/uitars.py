@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from agent_core.actions import (
     Action,
@@ -28,17 +29,21 @@ from agent_core.actions import (
     Type,
     Wait,
 )
-from agent_core.dialects.calls import quote
+from agent_core.dialects.calls import Call, quote
 from agent_core.dialects.chords import write_keys
 from agent_core.dialects.coordinates import GRID, Coordinates, PlaceForm, Scale, place_text
-from agent_core.dialects.layout import take_apart
+from agent_core.dialects.layout import Layout, take_apart
 from agent_core.dialects.meaning import ToPoint, meaning
+from agent_core.dialects.memory import BUDGET, folded
 from agent_core.dialects.uitars_prompt import SYSTEM, first_message
 from agent_core.dialects.window import conversation, plain
 from agent_core.screen.shrink import FACTOR, MAX_PIXELS, MIN_PIXELS, smart_resize
 from agent_core.step import Intent, Message, Prompt, Screenshot, Turn
 
 MAX_TASK = 8000  # characters
+ReplyForm = Literal["environment", "tools"]
+Means = Callable[[Call, ToPoint], tuple[Action, ...] | str]
+"""What a call means in a dialect: actions, or a sentence for the model."""
 # What would read as markup inside a thought, and the plain form it is written in.
 _LABELS = re.compile(r"(?<!\w)(Thought|Reflection|Action_Summary|Action)(\*{0,2}[ \t]{0,4})[:：]", re.IGNORECASE)
 _TAGS = re.compile(r"<(?=\||/?(?:function|tool_call|seed:|answer|think))", re.IGNORECASE)
@@ -46,7 +51,11 @@ _TAGS = re.compile(r"<(?=\||/?(?:function|tool_call|seed:|answer|think))", re.IG
 
 @dataclass(frozen=True, slots=True)
 class UiTarsRules:
-    """What a model of the family is like, from its manifest. Pixel caps of 0 mean the family's own."""
+    """What a model is like, from its manifest. Pixel caps of 0 mean the family's own.
+
+    `memory` is in characters (memory.py). `form` is how `uitars2` is asked to answer; `browser` lets `qwen_vl` use the
+    calls that act on a web browser as a whole.
+    """
 
     coordinates: Coordinates = "thousand"
     places: PlaceForm = "point"
@@ -56,6 +65,9 @@ class UiTarsRules:
     images: int = 5
     language: str = "English"
     terminal: bool = True
+    memory: int = BUDGET
+    form: ReplyForm = "environment"
+    browser: bool = False
 
 
 class UiTars:
@@ -68,11 +80,17 @@ class UiTars:
         self.rules = rules or UiTarsRules()
 
     def render(self, task: str, history: Sequence[Turn], shot: Screenshot, notes: Sequence[str] = ()) -> Prompt:
-        """System line, the prompt with the task, then past replies and the newest screenshots."""
+        """System line, the prompt with the task and what was folded, then past replies and the newest screenshots."""
+        summary, recent = folded(history, self._written, self.rules.memory)
+        system, opening = self.opening(plain(task, MAX_TASK), shot)
+        turns = conversation(recent, shot, notes, self.rules.images, self._written)
+        first = Message("user", f"{opening}\n\n{summary}" if summary else opening)
+        return Prompt((Message("system", system), first, *turns))
+
+    def opening(self, task: str, shot: Screenshot) -> tuple[str, str]:
+        """The system message, and the user message with the task that stands before the first screenshot."""
         rules = self.rules
-        opening = first_message(plain(task, MAX_TASK), rules.places, rules.language, rules.terminal)
-        turns = conversation(history, shot, notes, rules.images, self._written)
-        return Prompt((Message("system", SYSTEM), Message("user", opening), *turns))
+        return SYSTEM, first_message(task, rules.places, rules.language, rules.terminal)
 
     def parse(self, text: str, shot: Screenshot) -> Intent:
         """Reads a reply whose numbers are counted in this screenshot."""
@@ -93,6 +111,20 @@ class UiTars:
         )
         return Scale(width, height)
 
+    def other_rules(self) -> dict[str, UiTars]:
+        """The other ways of counting places, in words, each with the dialect that reads replies by it."""
+        ways = {
+            "thousandths of the screenshot (0..1000)": replace(self.rules, coordinates="thousand"),
+            "pixels of the resized screenshot": replace(self.rules, coordinates="pixels"),
+            "pixels of the resized screenshot without a cap": replace(
+                self.rules, coordinates="pixels", min_pixels=0, max_pixels=0
+            ),
+            "pixels of the screenshot as it is": replace(
+                self.rules, coordinates="pixels", factor=1, min_pixels=1, max_pixels=2**40
+            ),
+        }
+        return {words: type(self)(rules) for words, rules in ways.items() if rules != self.rules}
+
     def _written(self, turn: Turn) -> str:
         """A past reply as the model is shown it: without what was kept aside, and as it was where nothing was read."""
         if not turn.intent.actions:
@@ -102,11 +134,15 @@ class UiTars:
 
 def read(text: str, to_point: ToPoint) -> Intent:
     """Reads a reply in any form this family writes. Total, linear; no action after a problem's place is kept."""
-    layout = take_apart(text)
+    return understood(take_apart(text), to_point)
+
+
+def understood(layout: Layout, to_point: ToPoint, means: Means = meaning) -> Intent:
+    """The intent of a reply taken apart, whose calls mean what `means` says."""
     actions: list[Action] = []
     problem = layout.problem
     for call in layout.calls:
-        meant = meaning(call, to_point)
+        meant = means(call, to_point)
         if isinstance(meant, str):
             problem = meant
             break
@@ -122,7 +158,7 @@ def write_reply(
     `from_point` gives the text of a place without quotes, e.g. "<point>512 640</point>". Labels and tags inside the
     thought are blunted, so that nothing in it can be taken for an action.
     """
-    said = _blunt(thought).strip()
+    said = blunt(thought).strip()
     calls = "\n\n".join(write_call(action, from_point, places) for action in actions)
     return f"Thought: {said}\nAction: {calls}" if said else f"Action: {calls}"
 
@@ -163,5 +199,6 @@ def write_call(action: Action, from_point: Callable[[Point], str], places: Place
             return f"terminal(command={quote(command)})"
 
 
-def _blunt(thought: str) -> str:
+def blunt(thought: str) -> str:
+    """The thought without anything that could be taken for a label, a tag or a fence."""
     return _LABELS.sub(r"\1\2 -", _TAGS.sub("‹", thought.replace("```", '"')))

@@ -37,11 +37,12 @@ _BOX = "<|box_start|>(x1,y1)<|box_end|>"
 
 def first_message(task: str, places: PlaceForm, language: str, terminal: bool) -> str:
     """The whole text that opens the conversation."""
-    actions = "\n".join(_action_list(places, terminal))
+    actions = "\n".join(action_list(places, terminal))
     return _PROMPT.format(actions=actions, language=language, task=task)
 
 
-def _action_list(places: PlaceForm, terminal: bool) -> list[str]:
+def action_list(places: PlaceForm, terminal: bool) -> list[str]:
+    """The action space, a call a line."""
     if places == "point":
         at, start, first = "point", "start_point", _POINT
     else:

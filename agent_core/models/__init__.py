@@ -28,13 +28,20 @@ def model(which: Manifest | str, settings: ModelSettings | None = None, on_progr
     """A model ready to be asked, by its manifest or by the manifest's name.
 
     On first use of a model with an adapter this assembles its file, which takes seconds; `on_progress` is told.
-    Raises ModelError: no manifest, a damaged or missing file, no room.
+    Raises ModelError: no manifest, a damaged or missing file, no room, a text model where one has to see.
     """
     manifest = manifests.find(which) if isinstance(which, str) else which
     settings = settings or ModelSettings()
     match manifest.kind:
         case "llama_cpp":
+            manifests.check_sees(manifest)
             made: Model = resolve("llama_cpp").from_manifest(manifest, settings, on_progress)
+            if manifest.mmproj and not getattr(made, "sees_pictures", False):
+                made.close()
+                raise ModelError(
+                    f"The model {manifest.name!r} acts on pictures, which this version shows only to model servers: "
+                    "serve its files with llama-server and choose ui-tars-1.5-7b-server or a manifest like it."
+                )
         case "http_chat":
             made = resolve("http_chat").from_manifest(manifest, settings)
         case "scripted":

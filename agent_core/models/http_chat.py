@@ -8,7 +8,6 @@ and the key comes from the system's keyring.
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import queue
 import threading
@@ -19,18 +18,20 @@ from threading import Event
 from typing import Any
 
 import httpx
-import keyring
-import keyring.errors
 
 from agent_core.errors import ModelError
-from agent_core.models.manifest import SAFE, Manifest
+from agent_core.models import keys
+from agent_core.models.chat_messages import Sight, chat_messages
+from agent_core.models.manifest import SAFE, SEEING, Manifest
+from agent_core.screen.shrink import FACTOR
 from agent_core.settings import ModelSettings
-from agent_core.step import Message, Prompt, Reply, Screenshot, StopReason
+from agent_core.step import Prompt, Reply, StopReason
 
 POLL_SECONDS = 0.05
 CONNECT_SECONDS = 10.0
 PAUSES = (0.5, 1.5)  # seconds before the second and the third try
-IMAGE_PLACE = "<image>"
+BUSY_SECONDS = 300.0  # how long a server that is loading its model or busy is asked again
+BUSY_PAUSE = 2.0
 
 # What the connection's thread says: pieces of text, then the exception that ended it or None.
 _Queue = queue.SimpleQueue[str | BaseException | None]
@@ -38,6 +39,14 @@ _Queue = queue.SimpleQueue[str | BaseException | None]
 
 class _Again(Exception):
     """A failure that another try may mend. The text is the sentence to show when none did."""
+
+
+class _Busy(_Again):
+    """The server asks for patience: it is loading its model, or others are before us. `pause` is in seconds."""
+
+    def __init__(self, sentence: str, pause: float) -> None:
+        super().__init__(sentence)
+        self.pause = pause
 
 
 @dataclass(slots=True)
@@ -62,8 +71,12 @@ class HttpChat:
         max_new_tokens: int = 256,
         temperature: float = 0.0,
         pauses: tuple[float, ...] = PAUSES,
+        busy_seconds: float = BUSY_SECONDS,
+        sight: Sight | None = None,
     ) -> None:
         self.name = name
+        self._busy_seconds = busy_seconds
+        self._sight = sight
         self._url = url.rstrip("/")
         if not self._url.startswith(("http://", "https://")):
             raise ModelError(f"The server address {url!r} must begin with http:// or https://; correct it in Settings.")
@@ -82,23 +95,32 @@ class HttpChat:
             raise ModelError(f"The model {manifest.name!r} needs a server address; enter it in Settings under Model.")
         tokens = min(manifest.max_new_tokens, settings.max_new_tokens)
         served_name = manifest.served_name or manifest.name
-        return cls(url, served_name, name=manifest.name, max_new_tokens=tokens, temperature=temperature)
+        sight = Sight(manifest.image_limit, manifest.factor or FACTOR, manifest.min_pixels, manifest.max_pixels)
+        return cls(
+            url,
+            served_name,
+            name=manifest.name,
+            max_new_tokens=tokens,
+            temperature=temperature,
+            sight=sight if manifest.dialect in SEEING else None,
+        )
 
     def reply(self, prompt: Prompt, stop: Event, on_text: Callable[[str], None] | None = None) -> Reply:
-        """Asks the server, up to three times. `on_text` hears each piece once, whatever was repeated.
+        """Asks the server, up to three times, and for some minutes while it says that it is loading or busy.
+
+        `on_text` hears each piece once, whatever was repeated.
 
         Raises ModelError: server down, key refused, model unknown, prompt refused, or the stream broke every time.
         """
         started = time.perf_counter()
         body = self._settings | {
-            "messages": [_message(m) for m in prompt.messages],
+            "messages": chat_messages(prompt.messages, self._sight),
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        heard, told, failure = _Heard(), 0, ""
-        for pause in (0.0, *self._pauses):
-            if stop.wait(pause):
-                break
+        heard, told = _Heard(), 0
+        pause, pauses = 0.0, iter(self._pauses)
+        while not stop.wait(pause):
             heard = _Heard()
             try:
                 for piece in self._pieces(body, heard, stop):
@@ -107,10 +129,15 @@ class HttpChat:
                         on_text(heard.text[told:])
                         told = len(heard.text)
                 break
+            except _Busy as busy:
+                pause = busy.pause
+                if time.perf_counter() - started + pause > self._busy_seconds:
+                    raise ModelError(str(busy)) from busy
             except _Again as error:
-                failure = str(error)
-        else:
-            raise ModelError(failure)
+                try:
+                    pause = next(pauses)
+                except StopIteration:
+                    raise ModelError(str(error)) from error
         reason: StopReason = "stopped" if stop.is_set() else heard.stop_reason or "stop"
         spent = (time.perf_counter() - started) * 1000
         return Reply(heard.text, (), (), reason, spent, heard.prompt_tokens, heard.reused_tokens)
@@ -145,7 +172,8 @@ class HttpChat:
                 client.stream("POST", f"{self._url}/chat/completions", json=body) as response,
             ):
                 if response.status_code != 200:
-                    raise self._refusal(response.status_code, (await response.aread()).decode("utf-8", "replace"))
+                    text = (await response.aread()).decode("utf-8", "replace")
+                    raise self._refusal(response.status_code, text, response.headers.get("retry-after", ""))
                 if "text/event-stream" not in response.headers.get("content-type", ""):
                     _hear(_parsed((await response.aread()).decode("utf-8", "replace")), heard, said)
                 else:
@@ -161,7 +189,7 @@ class HttpChat:
         if heard.stop_reason is None:
             raise _Again(_BROKEN.format(url=self._url))
 
-    def _refusal(self, status: int, text: str) -> Exception:
+    def _refusal(self, status: int, text: str, retry_after: str) -> Exception:
         """What a status other than 200 means for the person."""
         detail = _detail(text)
         if status in (401, 403):
@@ -170,7 +198,10 @@ class HttpChat:
             model = self._settings["model"]
             return ModelError(f"The server at {self._url} has no model {model!r}; check the name and the address.")
         if status == 429 or status >= 500:
-            return _Again(f"The model server at {self._url} failed ({status}{detail}). {SAFE} Try again later.")
+            sentence = f"The model server at {self._url} failed ({status}{detail}). {SAFE} Try again later."
+            if retry_after.isdecimal() and len(retry_after) < 5:
+                return _Busy(sentence, max(BUSY_PAUSE, float(retry_after)))
+            return _Busy(sentence, BUSY_PAUSE) if status == 503 and "loading" in detail.lower() else _Again(sentence)
         return ModelError(f"The model server at {self._url} refused the prompt ({status}{detail}); try another model.")
 
 
@@ -220,32 +251,7 @@ def _detail(text: str) -> str:
     return f": {str(words).splitlines()[0][:200]}" if words else ""
 
 
-def _message(message: Message) -> dict[str, Any]:
-    """One chat message; pictures stand where the text has their places, those without a place come first."""
-    if not message.images:
-        return {"role": message.role, "content": message.text}
-    texts = message.text.split(IMAGE_PLACE, len(message.images))
-    placeless = len(message.images) - (len(texts) - 1)
-    parts = [_picture(image) for image in message.images[:placeless]]
-    for text, image in zip(texts, (*message.images[placeless:], None), strict=True):
-        if text:
-            parts.append({"type": "text", "text": text})
-        if image:
-            parts.append(_picture(image))
-    return {"role": message.role, "content": parts}
-
-
-def _picture(shot: Screenshot) -> dict[str, Any]:
-    from agent_core.screen.capture import png
-
-    data = base64.b64encode(png(shot)).decode("ascii")
-    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
-
-
 def _headers(url: str) -> dict[str, str]:
-    """The server's key from the system's keyring; local servers need none, and not every system has a keyring."""
-    try:
-        key = keyring.get_password("deskhand", url)
-    except keyring.errors.KeyringError:
-        key = None
+    """The server's key, where one is kept for its address."""
+    key = keys.of(url)
     return {"Authorization": f"Bearer {key}"} if key else {}

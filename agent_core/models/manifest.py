@@ -7,9 +7,7 @@ This module reads and checks; it does not download and does not load weights.
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
-import json
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +16,17 @@ from typing import Any, Literal, get_args
 from agent_core import paths
 from agent_core.errors import ModelError, TaskError
 from agent_core.models import languages
+from agent_core.models.hashes import SAFE as SAFE
+from agent_core.models.hashes import noted_hashes
+from agent_core.models.hashes import sha256_of as sha256_of
+from agent_core.models.hashes import verify as verify
 
 Kind = Literal["llama_cpp", "http_chat", "scripted"]
 Quantisation = Literal["as_is", "Q8_0", "Q4_0", "F16", "F32"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 QUANTISATIONS: tuple[Quantisation, ...] = get_args(Quantisation)
 TEMPLATES = ("chatml",)
-SAFE = "Your runs are safe."
+SEEING = ("uitars", "uitars2", "qwen_vl")  # dialects whose models are shown pictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,10 @@ class Manifest:
     """What must be known of a model before it may be asked. `source` is the manifest's own file.
 
     Sizes are in tokens and pixels. `file` and `adapter` are paths beside the manifest or absolute; instead of a
-    file, `package` names an installed Python package that holds the base, matched by `pattern`. A quantisation other
-    than "as_is" makes a new file from the base and the adapter on first use (assemble.py). `languages` are the codes of
+    file, `package` names an installed Python package that holds the base, matched by `pattern`. A model with a
+    `repository` is downloaded (download.py): its files lie in a folder of its name in the models folder, beside the
+    hashes that were noted there. `mmproj` is the file with the eyes of a model that sees. A quantisation other than
+    "as_is" makes a new file from the base and the adapter on first use (assemble.py). `languages` are the codes of
     those that tasks may be written in; empty for any.
     """
 
@@ -45,6 +49,12 @@ class Manifest:
     package: str = ""
     pattern: str = "*.gguf"
     sha256: str = ""
+    architecture: str = ""
+    mmproj: str = ""
+    mmproj_sha256: str = ""
+    repository: str = ""
+    revision: str = "main"
+    gigabytes: float = 0.0
     adapter: str = ""
     adapter_sha256: str = ""
     quantisation: Quantisation = "as_is"
@@ -56,10 +66,18 @@ class Manifest:
     image_limit: int = 0
     min_pixels: int = 0
     max_pixels: int = 0
+    factor: int = 0
+    places: str = ""
+    browser: bool = False
     url: str = ""
     served_name: str = ""
     replies: tuple[str, ...] = ()
     training: dict[str, Any] = field(default_factory=dict)
+
+    def screen(self) -> dict[str, Any]:
+        """What its dialect has to know of it: the arguments of `dialects.fitted` besides the name."""
+        names = ("coordinates", "min_pixels", "max_pixels", "factor", "places", "browser")
+        return {name: getattr(self, name) for name in names} | {"images": self.image_limit}
 
     def base_path(self) -> Path:
         """The base model's file. Raises ModelError when it is not on this computer."""
@@ -67,7 +85,23 @@ class Manifest:
             return _in_package(self.package, self.pattern, self.name)
         if not self.file:
             raise ModelError(f"The manifest {self.source} names neither a file nor a package; add one under [base].")
-        path = self.source.parent / Path(self.file).expanduser()
+        return self._file(self.file, self.sha256)
+
+    def mmproj_path(self) -> Path | None:
+        """The file with the eyes, None for a model that reads. Raises ModelError when it is not on this computer."""
+        return self._file(self.mmproj, self.mmproj_sha256) if self.mmproj else None
+
+    def folder(self) -> Path:
+        """Where the model's files lie, unless they are named with their whole path."""
+        return paths.models_folder() / self.name if self.repository else self.source.parent
+
+    def _file(self, name: str, sha256: str) -> Path:
+        path = self.folder() / Path(name).expanduser()
+        if self.repository and not (sha256 and path.is_file()):
+            raise ModelError(
+                f"The model {self.name!r} is not on this computer yet. Get it in the Models window or with "
+                f"`python -m agent_core.models download {self.name}` ({self.gigabytes:g} GB)."
+            )
         if not path.is_file():
             raise ModelError(f"The model file {path} is missing. {SAFE} Put it back or choose another model.")
         return path
@@ -103,6 +137,15 @@ def check_language(manifest: Manifest, task: str) -> None:
     )
 
 
+def check_sees(manifest: Manifest) -> None:
+    """Raises ModelError for a model that only reads in a dialect that shows it pictures."""
+    if manifest.kind == "llama_cpp" and manifest.dialect in SEEING and not manifest.mmproj:
+        raise ModelError(
+            f"The model {manifest.name!r} only reads, but its dialect {manifest.dialect} needs one that sees: add its "
+            f"mmproj file to {manifest.source} under [mmproj], or choose another model."
+        )
+
+
 def names() -> dict[str, Path]:
     """Every model that has a manifest, name -> file. A shipped manifest wins over a user's of the same name."""
     folders = (paths.models_folder(), paths.assets_folder() / "models")
@@ -119,6 +162,8 @@ def read(source: Path) -> Manifest:
         raise ModelError(f"The manifest {source} cannot be read ({error}). Mend it or choose another model.") from error
     values = _flat(data, source)
     values.setdefault("name", source.stem)
+    if values.get("repository"):
+        values |= {key: value for key, value in noted_hashes(values["name"]).items() if not values.get(key)}
     missing = [key for key in ("dialect", "kind") if key not in values]
     if missing:
         raise ModelError(f"The manifest {source} does not say its {' and '.join(missing)}; add what is missing.")
@@ -130,10 +175,14 @@ def read(source: Path) -> Manifest:
 # Table -> {key in the file: field of Manifest}; the empty name is the top of the file.
 _TABLES: dict[str, dict[str, str]] = {
     "": {"name": "name", "dialect": "dialect", "kind": "kind", "replies": "replies"},
-    "base": {"file": "file", "package": "package", "pattern": "pattern", "sha256": "sha256"},
+    "base": {key: key for key in ("file", "package", "pattern", "sha256", "architecture")},
+    "mmproj": {"file": "mmproj", "sha256": "mmproj_sha256"},
+    "download": {key: key for key in ("repository", "revision", "gigabytes")},
     "adapter": {"folder": "adapter", "sha256": "adapter_sha256"},
     "serving": {key: key for key in ("quantisation", "context", "max_new_tokens", "template", "languages")},
-    "screen": {key: key for key in ("coordinates", "image_limit", "min_pixels", "max_pixels")},
+    "screen": {
+        key: key for key in ("coordinates", "image_limit", "min_pixels", "max_pixels", "factor", "places", "browser")
+    },
     "server": {"url": "url", "name": "served_name"},
 }
 
@@ -153,13 +202,23 @@ def _flat(data: dict[str, Any], source: Path) -> dict[str, Any]:
     return values
 
 
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("context", "max_new_tokens", "image_limit", "min_pixels", "max_pixels", "factor"), int),
+    "gigabytes": float,
+    "browser": bool,
+}
+_TYPE_NAMES: dict[type, str] = {int: "whole number", float: "number", bool: "true or false", str: "text"}
+
+
 def _typed(name: str, value: Any, shown: str, source: Path) -> Any:
     texts = name in ("replies", "languages")
     if texts and isinstance(value, list) and all(isinstance(text, str) for text in value):
         return tuple(value)
-    wanted = int if name in ("context", "max_new_tokens", "image_limit", "min_pixels", "max_pixels") else str
+    wanted = _TYPES.get(name, str)
+    if wanted is float and type(value) is int:
+        value = float(value)
     if texts or type(value) is not wanted:
-        kind = "list of texts" if texts else {int: "whole number", str: "text"}[wanted]
+        kind = "list of texts" if texts else _TYPE_NAMES[wanted]
         raise ModelError(f"The manifest {source} has {shown} = {value!r}, which must be a {kind}.")
     return value
 
@@ -176,8 +235,10 @@ def _check(manifest: Manifest) -> None:
             raise ModelError(f"The manifest {manifest.source} has {shown} = {value!r}, which must be one of {listed}.")
     if not 0 < manifest.max_new_tokens < manifest.context:
         raise ModelError(f"The manifest {manifest.source} must have 0 < max_new_tokens < context.")
-    if manifest.kind == "llama_cpp" and not manifest.sha256:
+    if manifest.kind == "llama_cpp" and not manifest.sha256 and not manifest.repository:
         raise ModelError(f"The manifest {manifest.source} does not say the sha256 of its base; add it under [base].")
+    if manifest.mmproj and not manifest.mmproj_sha256 and not manifest.repository:
+        raise ModelError(f"The manifest {manifest.source} does not say the sha256 of its mmproj; add it.")
     if manifest.adapter and not manifest.adapter_sha256:
         raise ModelError(f"The manifest {manifest.source} does not say the sha256 of its adapter; add it.")
     if manifest.adapter and manifest.quantisation == "as_is":
@@ -199,15 +260,6 @@ def _in_package(package: str, pattern: str, model: str) -> Path:
     return found[0]
 
 
-def sha256_of(path: Path) -> str:
-    """The file's SHA-256 in hex. Raises ModelError when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ModelError(f"The model file {path} cannot be read ({error.strerror}). {SAFE} Check the disk.") from error
-
-
 def adapter_hash(manifest: Manifest, chosen: str) -> str:
     """The hash of the adapter that acts: of the folder in the settings, or the manifest's own if that is empty.
 
@@ -216,40 +268,3 @@ def adapter_hash(manifest: Manifest, chosen: str) -> str:
     if not chosen or manifest.kind != "llama_cpp":
         return manifest.adapter_sha256
     return sha256_of(Path(chosen).expanduser() / "adapter_model.safetensors")
-
-
-def verify(path: Path, sha256: str) -> None:
-    """Raises ModelError when the file is not the one the manifest means.
-
-    A hash takes seconds for a large file, so a good one is remembered with the file's size and time of change.
-    """
-    memory = paths.models_folder() / "verified.json"
-    stamp = _stamp(path)
-    known = _remembered(memory)
-    if known.get(str(path)) == [sha256, *stamp]:
-        return
-    if sha256_of(path) != sha256:
-        raise ModelError(
-            f"The model file is damaged (its hash differs). {SAFE} Install the model again; the file is {path}."
-        )
-    try:
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        memory.write_text(json.dumps(known | {str(path): [sha256, *stamp]}), encoding="utf-8")
-    except OSError:
-        return  # A read-only folder costs a second hash next time, nothing else.
-
-
-def _stamp(path: Path) -> list[int]:
-    try:
-        stat = path.stat()
-    except OSError as error:
-        raise ModelError(f"The model file {path} is missing. {SAFE} Put it back or choose another model.") from error
-    return [stat.st_size, stat.st_mtime_ns]
-
-
-def _remembered(memory: Path) -> dict[str, Any]:
-    try:
-        known = json.loads(memory.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}

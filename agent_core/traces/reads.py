@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from agent_core import paths
@@ -25,11 +26,14 @@ from agent_core.traces.rows import (
     Label,
     Stats,
     TrainingRow,
+    Wanted,
     kept_run_of,
     kept_turn_of,
     step_of,
     training_row_of,
 )
+
+ANY = Wanted()
 
 
 class Traces:
@@ -39,17 +43,25 @@ class Traces:
         self.path = path or paths.traces_file()
         self.folder = folder or paths.images_folder()
 
-    def runs(self, search: str = "", limit: int = 200, before: float | None = None) -> tuple[KeptRun, ...]:
+    def runs(
+        self, search: str = "", limit: int = 200, before: float | None = None, wanted: Wanted = ANY
+    ) -> tuple[KeptRun, ...]:
         """The newest first. `search` looks for a text in the task, the ending, thoughts and actions, in any case."""
         like = "%" + search.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
         sql = f"""{_RUNS} WHERE (:search = '' OR r.task LIKE :like ESCAPE '\\' OR e.text LIKE :like ESCAPE '\\'
               OR EXISTS (SELECT 1 FROM turns t WHERE t.run = r.id AND t.thought LIKE :like ESCAPE '\\')
               OR EXISTS (SELECT 1 FROM steps s WHERE s.run = r.id AND s.words LIKE :like ESCAPE '\\'))
-            AND (:before IS NULL OR r.started < :before)
+            AND (:before IS NULL OR r.started < :before) AND {_WANTED}
             ORDER BY r.started DESC, r.rowid DESC LIMIT :limit"""
         with self._reading() as db:
-            rows = db.execute(sql, {"search": search, "like": like, "before": before, "limit": limit})
+            given = {"search": search, "like": like, "before": before, "limit": limit, **asdict(wanted)}
+            rows = db.execute(sql, given)
             return tuple(kept_run_of(row) for row in rows)
+
+    def models(self) -> tuple[str, ...]:
+        """The names of the models that the kept runs were made with."""
+        with self._reading() as db:
+            return tuple(row["model"] for row in db.execute("SELECT DISTINCT model FROM runs ORDER BY 1"))
 
     def run(self, run_id: str) -> KeptRun:
         """One run. Raises StoreError when there is none with this id."""
@@ -172,6 +184,11 @@ _RUNS = """SELECT r.*, e.at AS ended, e.status, coalesce(e.text, '') AS text,
        (SELECT count(*) FROM turns WHERE run = r.id) AS turn_count,
        (SELECT count(*) FROM steps WHERE run = r.id) AS step_count
     FROM runs r LEFT JOIN run_ends e ON e.run = r.id"""
+
+_WANTED = """(:since IS NULL OR r.started >= :since) AND (:model = '' OR r.model = :model)
+    AND (:status = '' OR coalesce(e.status, 'running') = :status)
+    AND (:reviewed IS NULL OR :reviewed = EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.who = 'person'
+         AND l.kind IN ('thumb', 'wrong_step', 'correction')))"""
 
 _STEPS = """SELECT s.*, o.ok, o.text AS said, o.changed, o.duration_ms, o.screenshot AS after
     FROM steps s LEFT JOIN outcomes o ON o.run = s.run AND o.step = s.n WHERE s.run = ? ORDER BY s.n"""

@@ -24,6 +24,19 @@ class KeptRun:
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which runs of the history are meant. `since` is in seconds since the epoch; empty and None mean any.
+
+    `reviewed`: whether a person has said something about the run or a step of it afterwards.
+    """
+
+    since: float | None = None
+    status: str = ""
+    model: str = ""
+    reviewed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Label:
     """A person's or a judge's word on a run or one step of it."""
 

