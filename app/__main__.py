@@ -1,4 +1,4 @@
-"""Starts the tray program: `python -m app [TASK] [--no-tray] [--model NAME]`."""
+"""Starts the tray program: `python -m app [TASK] [--no-tray] [--in-tray] [--model NAME]`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m app", description="A desktop assistant in the tray.")
     parser.add_argument("task", nargs="?", default="", help="a task to start with")
     parser.add_argument("--no-tray", action="store_true", help="do not put an icon in the tray")
+    parser.add_argument("--in-tray", action="store_true", help="start without a window where there is a tray")
     parser.add_argument("--model", default="", help="a manifest's name, or scripted:FILE with replies in JSON")
     args = parser.parse_args(argv)
     problem = no_display()

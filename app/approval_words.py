@@ -37,7 +37,7 @@ def exact(ask: Ask) -> str:
 
 def why(ask: Ask) -> str:
     """The gate's reason; where only the mode asks, it says so, because the reason alone would read as a riddle."""
-    reason = ask.verdict.reason
+    reason = words.reason(ask.verdict.reason)
     if ask.verdict.tier in (Tier.R0, Tier.R1):
         reason = words.say("approval.ask_all", reason=reason)
     return one_line(reason, 180)

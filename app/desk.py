@@ -16,7 +16,7 @@ from agent_core.actions import Action, target_of
 from agent_core.errors import SettingsError, TaskError
 from agent_core.loop import Progress, check_task
 from agent_core.settings import Settings
-from agent_core.step import Run, Screenshot, Status, Turn
+from agent_core.step import Run, Screenshot, Status
 from app import modes, states, theme, words
 from app.agent_thread import Agent, Ending, Job
 from app.asked import Asked
@@ -39,6 +39,7 @@ class Desk(QObject):
     """The whole program but its start: made with an agent whose thread is not running yet."""
 
     quit = Signal()
+    settings_changed = Signal(object, object)  # Settings before and now
 
     def __init__(self, agent: Agent, settings: Settings, replay: Replay, tray: Tray) -> None:
         super().__init__()
@@ -64,10 +65,11 @@ class Desk(QObject):
             self.window.move_to_edge()
         self.window.input.setPlainText(self.remembered.get("draft"))
 
-    def open(self) -> None:
-        """Shows the task window and starts the agent's thread."""
+    def open(self, in_tray: bool = False) -> None:
+        """Starts the agent's thread and shows the task window, unless it may wait in a tray that is there."""
         self.agent.open(self.settings)
-        self.show_window()
+        if not (in_tray and self.tray.present):
+            self.show_window()
 
     def close(self) -> None:
         """Stops everything. What was typed and where the window was is kept."""
@@ -190,9 +192,6 @@ class Desk(QObject):
         self._show(State.PAUSED if paused else states.while_running(progress))
         self._say_progress()
 
-    def _turned(self, turn: Turn) -> None:
-        self.window.add_turn(turn)
-
     def _asked(self, question: Approval) -> None:
         self._show(State.WAITING)
         self.asked.ask(question)
@@ -250,7 +249,7 @@ class Desk(QObject):
     def _save(self, changed: Settings) -> None:
         changed = settings_file.with_adapter_of_file(changed, self.settings)
         looks = (changed.ui.theme, changed.ui.language) != (self.settings.ui.theme, self.settings.ui.language)
-        self.settings = changed
+        before, self.settings = self.settings, changed
         self.window.use(changed)
         chosen = modes.named(changed.safety.mode)
         if not self.state.busy or modes.is_stricter(chosen, self.mode):
@@ -264,6 +263,7 @@ class Desk(QObject):
             settings_file.save(changed)
         except SettingsError as error:
             self.window.complain(str(error))
+        self.settings_changed.emit(before, changed)
 
     def _connect(self) -> None:
         agent, window, tray = self.agent, self.window, self.tray
@@ -271,7 +271,7 @@ class Desk(QObject):
         agent.noticed.connect(window.remark)
         agent.began.connect(self._began)
         agent.progressed.connect(self._progressed)
-        agent.turned.connect(self._turned)
+        agent.turned.connect(window.add_turn)
         agent.approval_asked.connect(self._asked)
         agent.called.connect(self._called)
         agent.acts.connect(self._acts)
@@ -281,8 +281,6 @@ class Desk(QObject):
         window.paused.connect(self.pause)
         window.stopped.connect(self.stop)
         window.mode_chosen.connect(self.choose_mode)
-        window.history_opened.connect(self.show_history)
-        window.settings_opened.connect(self.show_settings)
         window.closing.connect(self.closing)
         window.rated.connect(agent.rate)
         self.strip.opened.connect(self.show_window)
@@ -292,9 +290,10 @@ class Desk(QObject):
         tray.opened.connect(self.show_window)
         tray.pause_toggled.connect(self.toggle_pause)
         tray.stopped.connect(self.stop)
-        tray.history_opened.connect(self.show_history)
-        tray.settings_opened.connect(self.show_settings)
-        tray.help_opened.connect(self.others.help)
+        for opener in (window, tray):
+            opener.history_opened.connect(self.show_history)
+            opener.settings_opened.connect(self.show_settings)
+        self.others.open_from(tray)
         tray.mode_chosen.connect(self.choose_mode)
         tray.quit_chosen.connect(self.quit)
         tray.lost.connect(self._tray_lost)

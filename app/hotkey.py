@@ -1,4 +1,4 @@
-"""Keys that work from anywhere: Esc twice stops the run, Ctrl+Shift+Space opens the window.
+"""Keys that work from anywhere: Esc twice stops the run, and what the settings name opens, pauses and stops.
 
 It listens through the RECORD extension of X11 and grabs nothing, so every key still reaches the program it was meant
 for. One thread of its own, one signal into the UI thread.
@@ -16,18 +16,20 @@ import threading
 import time
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, SignalInstance
 from Xlib import XK, X, display
 from Xlib import error as xerror
 from Xlib.ext import record
 from Xlib.protocol import rq
 
 from agent_core.errors import ScreenError
+from agent_core.settings import UiSettings
+from app.hotkey_keys import Keys, parse
 
 TWICE_S = 0.5
 OURS_S = 1.0
 NO_STOP_KEY = "Esc Esc will not stop a run; use the Stop button."
-MODIFIERS = X.ShiftMask | X.ControlMask | X.Mod1Mask | X.Mod4Mask
+MODIFIERS = X.ShiftMask | X.ControlMask | X.Mod1Mask | X.Mod4Mask  # Lock states do not count
 
 
 class TwiceEscape:
@@ -63,17 +65,29 @@ class TwiceEscape:
 
 
 class Hotkeys(QObject):
-    """The listening thread and its two signals."""
+    """The listening thread and its three signals."""
 
     stop_pressed = Signal()
     open_pressed = Signal()
+    pause_pressed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._escape = TwiceEscape()
+        self._chosen: dict[Keys, SignalInstance] = {}
+        self.use(UiSettings())
         self._control: Any = None
         self._context: int | None = None
         self._thread: threading.Thread | None = None
+
+    def use(self, chosen: UiSettings) -> None:
+        """Listens for other keys from now on. Any thread; what cannot be listened for is left out."""
+        named = (
+            (chosen.open_key, self.open_pressed),
+            (chosen.pause_key, self.pause_pressed),
+            (chosen.stop_key, self.stop_pressed),
+        )
+        self._chosen = {keys: signal for text, signal in named if (keys := parse(text)) is not None}
 
     def start(self) -> None:
         """Begins to listen. Raises ScreenError where the display has no RECORD extension."""
@@ -136,5 +150,5 @@ class Hotkeys(QObject):
         if symbol == XK.XK_Escape:  # whatever else is held or typed meanwhile: the agent's own keys are heard here too
             if self._escape.pressed(time.monotonic()):
                 self.stop_pressed.emit()
-        elif symbol == XK.XK_space and modifiers == X.ControlMask | X.ShiftMask:
-            self.open_pressed.emit()
+        elif (signal := self._chosen.get(Keys(symbol, modifiers))) is not None:
+            signal.emit()

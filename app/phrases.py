@@ -6,6 +6,9 @@ in `setting_phrases.py`.
 
 from __future__ import annotations
 
+from app.phrases_history import HISTORY
+from app.phrases_training import TRAINING
+
 PHRASES: dict[str, tuple[str, str]] = {
     # states
     "state.idle": ("Ready", "就绪"),
@@ -104,6 +107,8 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     "approval.confirm_field": ("The words above", "上面的文字"),
     "approval.confirm_first": ("Type the words first", "请先输入上面的文字"),
+    "approval.picture": ("The place on the screen", "屏幕上的位置"),
+    "approval.exact": ("Exactly this", "完整内容"),
     "approval.failed": ("The question could not be shown.", "无法显示询问窗口。"),
     "only_you": (
         "That came from a program, not from your mouse or keyboard, so it does not count. "
@@ -149,6 +154,8 @@ PHRASES: dict[str, tuple[str, str]] = {
     "tray.pause": ("Pause the run", "暂停运行"),
     "tray.resume": ("Resume the run", "继续运行"),
     "tray.history": ("History", "历史"),
+    "tray.models": ("Models", "模型"),
+    "tray.training": ("Training", "训练"),
     "tray.settings": ("Settings", "设置"),
     "tray.help": ("What Deskhand asks", "Deskhand 会询问什么"),
     "tray.quit": ("Quit", "退出"),
@@ -212,11 +219,40 @@ PHRASES: dict[str, tuple[str, str]] = {
     "settings.group.safety": ("Safety", "安全"),
     "settings.group.run": ("Runs", "运行"),
     "settings.group.privacy": ("Privacy", "隐私"),
+    "settings.group.training": ("Training", "训练"),
     "settings.group.ui": ("Windows", "窗口"),
     "settings.note": (
         "Changes hold from the next run on, colours at once, the language after a restart.",
         "更改从下一次运行起生效，颜色立即生效，语言在重新启动后生效。",
     ),
+    "settings.search": ("Find a setting", "查找设置"),
+    "settings.clear": ("Clear", "清除"),
+    "settings.nothing": ("No setting says that.", "没有匹配的设置。"),
+    "settings.import": ("Import", "导入"),
+    "settings.export": ("Export", "导出"),
+    "settings.files": ("Settings (*.toml)", "设置 (*.toml)"),
+    "settings.exported": (
+        "Exported to {file}. It holds no passwords or keys.",
+        "已导出到 {file}，其中没有密码或密钥。",
+    ),
+    "settings.imported": (
+        "Imported, all but your consent. Look it over; nothing is changed until you save.",
+        "已导入（“是否同意保存”除外）。请检查，保存之后才会生效。",
+    ),
+    "settings.monitor": ("{number}: {name}{width} × {height}", "{number}：{name}{width} × {height}"),
+    "settings.monitor_away": ("{number}: not connected now", "{number}：目前未连接"),
+    "keys.unusable": ("Deskhand cannot listen for this key. Choose another.", "Deskhand 无法监听此按键，请另选。"),
+    "keys.typing": (
+        "This is needed for typing. Hold Ctrl, Alt or the system key with it.",
+        "打字时会用到此键，请同时按住 Ctrl、Alt 或系统键。",
+    ),
+    "keys.everyones": ("Nearly every program uses this. Choose another.", "几乎所有程序都使用它，请另选。"),
+    "keys.twice": ("Chosen twice. Choose another for one of the two.", "重复使用了同一组按键，请更改其中一个。"),
+    "keys.taken": (
+        "Another program uses this already; both will act on it.",
+        "另一个程序已在使用它，按下时两者都会响应。",
+    ),
+    "keys.first": ("Choose other keys first", "请先更改按键"),
     "settings.help": ("What Deskhand asks, and what it cannot promise", "Deskhand 会询问什么，不能保证什么"),
     "help.missing": ("The page {file} is missing. Install Deskhand again.", "找不到页面 {file}，请重新安装 Deskhand。"),
     # crash and start
@@ -234,4 +270,6 @@ PHRASES: dict[str, tuple[str, str]] = {
         "A fault in Deskhand ended this run. What was done so far stays. Details are in {file}.",
         "Deskhand 的故障结束了本次运行。已完成的内容保留。详情见 {file}。",
     ),
+    **HISTORY,
+    **TRAINING,
 }  # fmt: skip

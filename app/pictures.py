@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QImage, QPainter, QPen, QPixmap
 
 from agent_core import paths
 from agent_core.actions import Point
@@ -31,11 +31,10 @@ def image(shot: Screenshot) -> QImage:
 
 def thumbnail(shot: Screenshot, at: Point | None, room: QSize) -> QPixmap:
     """The whole screenshot fitted into `room`, with a ring at a place."""
-    small = QPixmap.fromImage(image(shot)).scaled(
-        room, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
-    )
+    small = _fitted(QPixmap.fromImage(image(shot)), room)
+    size = small.deviceIndependentSize()
     if at is not None:
-        _ring(small, QPointF(at.x * small.width(), at.y * small.height()), 9)
+        _ring(small, QPointF(at.x * size.width(), at.y * size.height()), 9)
     return small
 
 
@@ -45,10 +44,18 @@ def crop(shot: Screenshot, at: Point, room: QSize = CROP) -> QPixmap:
     x, y = at.x * shot.width, at.y * shot.height
     left = max(0, min(round(x - wanted.width() / 2), shot.width - wanted.width()))
     top = max(0, min(round(y - wanted.height() / 2), shot.height - wanted.height()))
-    part = QPixmap.fromImage(image(shot).copy(QRect(left, top, wanted.width(), wanted.height())))
-    small = part.scaled(room, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
-    factor = small.width() / wanted.width()
+    small = _fitted(QPixmap.fromImage(image(shot).copy(QRect(left, top, wanted.width(), wanted.height()))), room)
+    factor = small.deviceIndependentSize().width() / wanted.width()
     _crosshair(small, QPointF((x - left) * factor, (y - top) * factor))
+    return small
+
+
+def _fitted(picture: QPixmap, room: QSize) -> QPixmap:
+    """The picture in `room`, sharp on screens with more than one pixel to the unit."""
+    ratio = QGuiApplication.primaryScreen().devicePixelRatio()
+    size = room * ratio
+    small = picture.scaled(size, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+    small.setDevicePixelRatio(ratio)
     return small
 
 

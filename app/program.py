@@ -10,8 +10,9 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from agent_core import settings as settings_file
-from agent_core.errors import DeskhandError
-from app import pictures, theme, wiring, words
+from agent_core.errors import DeskhandError, SettingsError
+from agent_core.settings import Settings
+from app import autostart, pictures, qt_words, theme, wiring, words
 from app.agent_thread import Agent
 from app.crash import CrashReports
 from app.desk import Desk
@@ -30,9 +31,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     settings, notice = settings_file.load()
     words.choose(settings.ui.language)
+    qt_words.install(app)
     theme.apply(app, settings.ui.theme)
 
     hotkeys = Hotkeys()
+    hotkeys.use(settings.ui)
     desk = Desk(
         Agent(wiring.Workbench(args.model), hotkeys.ours), settings, wiring.replay, Tray(wanted=not args.no_tray)
     )
@@ -42,13 +45,16 @@ def run(args: argparse.Namespace) -> int:
     bell.rung.connect(desk.rung)
     hotkeys.stop_pressed.connect(desk.stop)
     hotkeys.open_pressed.connect(desk.show_window)
+    hotkeys.pause_pressed.connect(desk.toggle_pause)
     desk.quit.connect(app.quit)
-    signal.signal(signal.SIGINT, lambda *_: app.quit())
-    signal.signal(signal.SIGTERM, lambda *_: app.quit())
+    follower = _Follower(desk, hotkeys)
+    desk.settings_changed.connect(follower.follow)
+    for each in (signal.SIGINT, signal.SIGTERM):  # queued: one that comes before the loop runs is not lost
+        signal.signal(each, lambda *_: QTimer.singleShot(0, app.quit))
     wake = QTimer()  # Python sees a signal only when its own code runs
     wake.start(250)
     wake.timeout.connect(_let_python_run)
-    desk.open()
+    desk.open(args.in_tray)
     if notice:
         desk.window.complain(notice)
     try:
@@ -64,6 +70,22 @@ def run(args: argparse.Namespace) -> int:
     bell.close()
     reports.uninstall()
     return code
+
+
+class _Follower:
+    """What changed settings change outside the windows: the keys that are listened for, and the start at login."""
+
+    def __init__(self, desk: Desk, hotkeys: Hotkeys) -> None:
+        self._desk, self._hotkeys = desk, hotkeys
+
+    def follow(self, before: Settings, now: Settings) -> None:
+        self._hotkeys.use(now.ui)
+        if before.ui.autostart == now.ui.autostart:
+            return
+        try:
+            autostart.switch(now.ui.autostart)
+        except SettingsError as error:
+            self._desk.window.complain(str(error))
 
 
 def _let_python_run() -> None:

@@ -34,8 +34,12 @@ class RatingCard(QFrame):
     def _no(self) -> None:
         self._rate(False)
 
-    def _rate(self, good: bool) -> None:
+    def show_kept(self, good: bool) -> None:
+        """The answer that holds; only the other one can still be given."""
         self.question.setText(words.say("rating.kept_yes" if good else "rating.kept_no"))
         self.yes_button.setEnabled(not good)
         self.no_button.setEnabled(good)
+
+    def _rate(self, good: bool) -> None:
+        self.show_kept(good)
         self._rated.emit(good)

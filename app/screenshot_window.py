@@ -28,9 +28,10 @@ class ScreenshotWindow(QWidget):
         picture.setAccessibleName(self.windowTitle())
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
+        scroll.setAccessibleName(self.windowTitle())
         scroll.setWidget(picture)
         rows = QVBoxLayout(self)
         rows.addWidget(scroll, 1)
         for step in turn.steps:
             rows.addWidget(label(one_line(action_words(step)), "secondary"))
-        self.resize(picture.pixmap().size() + QSize(48, 80))
+        self.resize(picture.pixmap().deviceIndependentSize().toSize() + QSize(48, 80))

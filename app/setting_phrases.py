@@ -26,9 +26,15 @@ SETTINGS: dict[str, str] = {
     "privacy.keep_days": "保存的记录超过多少天后删除；0 表示一直保留。",
     "privacy.keep_megabytes": "保存的记录超过多少 MB 时，从最旧的开始删除；0 表示不限。",
     "privacy.never_keep": "不保存任何内容的窗口：标题中的词，用逗号分隔。",
+    "training.quiet_from": "安静时段：从一天中的这个整点起，训练不再开始新的阶段；正在进行的阶段会做完。",
+    "training.quiet_until": "安静时段在这个整点结束；与上面相同则没有安静时段。",
     "ui.theme": "窗口的颜色。",
     "ui.language": "窗口的语言。",
     "ui.send_with_enter": "按 Enter 发送任务，Shift+Enter 换行。",
+    "ui.autostart": "登录时启动 Deskhand，并留在托盘中等待。",
+    "ui.open_key": "在任何地方打开窗口的按键；留空则没有。",
+    "ui.pause_key": "在任何地方暂停和继续运行的按键；留空则没有。",
+    "ui.stop_key": "在任何地方停止运行的按键；连按两次 Esc 始终有效。",
 }
 
 # The choices of settings in words.

@@ -67,6 +67,7 @@ class Strip(QWidget):
         """The state's icon and words on one line, cut where there is no more room."""
         self._state = state
         self._icon.setPixmap(pictures.icon(state).pixmap(QSize(ICON, ICON)))
+        self._icon.setAccessibleName(words.say(f"state.{state.value}"))
         self.pause_button.setText(words.say("strip.resume" if state is State.PAUSED else "task.pause"))
         buttons = (self.open_button, self.pause_button, self.stop_button)
         room = WIDTH - AROUND - sum(each.sizeHint().width() for each in buttons)

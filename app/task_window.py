@@ -7,16 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QScrollArea,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from agent_core.actions import target_of
 from agent_core.safety.policy import Mode
@@ -27,6 +18,7 @@ from app.modes import ModeMenu
 from app.rating import RatingCard
 from app.screenshot_window import ScreenshotWindow
 from app.states import State, after
+from app.tab_order import follow_sight
 from app.task_input import TaskInput
 from app.text import button, label, one_line, tool
 from app.turn_card import TurnCard, said_card, teaching_card
@@ -53,7 +45,7 @@ class TaskWindow(QWidget):
         self.setWindowTitle(words.say("task.title"))
         self.setWindowIcon(pictures.program_icon())
         self.resize(SIZE)
-        self.setMinimumSize(360, 480)
+        self.setMinimumSize(400, 480)
         self._state = State.IDLE
         self._shown_shot: ScreenshotWindow | None = None
         self._keeps = False
@@ -109,6 +101,7 @@ class TaskWindow(QWidget):
         self._state = state
         self.dot.setPixmap(pictures.icon(state).pixmap(QSize(18, 18)))
         self.status.setText(words.say(f"state.{state.value}"))
+        self.dot.setAccessibleName(self.status.text())
         busy = state.busy
         self.send_button.setVisible(not busy)
         self.pause_button.setVisible(busy)
@@ -139,7 +132,7 @@ class TaskWindow(QWidget):
         self._offer_keeping()
 
     def move_to_edge(self) -> None:
-        """The first place: at the right edge of the screen, beside the programs."""
+        """The first place: at the right edge of the screen."""
         area = QGuiApplication.primaryScreen().availableGeometry()
         self.move(area.right() - SIZE.width() - 4 * theme.MARGIN, area.top() + 2 * theme.MARGIN)
 
@@ -175,7 +168,7 @@ class TaskWindow(QWidget):
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
         row.setContentsMargins(theme.MARGIN, theme.GRID, theme.GRID, theme.GRID)
-        row.setSpacing(theme.GRID)
+        row.setSpacing(theme.GRID // 2)
         self.dot = QLabel()
         self.status = label(role="state", wrap=False)
         self.recording = label("●", "refused", wrap=False)
@@ -187,17 +180,15 @@ class TaskWindow(QWidget):
         self.mode_menu = ModeMenu(self.mode)
         self.mode_menu.chosen.connect(self.mode_chosen)
         self.mode.clicked.connect(self._open_modes)
-        row.addWidget(self.dot)
-        row.addWidget(self.status)
-        row.addWidget(self.recording)
-        row.addStretch(1)
-        row.addWidget(self.mode)
         self.history_button = tool("☰", words.say("task.history"))
         self.settings_button = tool("⚙", words.say("task.settings"))
         self.history_button.clicked.connect(self.history_opened)
         self.settings_button.clicked.connect(self.settings_opened)
-        row.addWidget(self.history_button)
-        row.addWidget(self.settings_button)
+        for said in (self.dot, self.status, self.recording):
+            row.addWidget(said)
+        row.addStretch(1)
+        for pressed in (self.mode, self.history_button, self.settings_button):
+            row.addWidget(pressed)
         return bar
 
     def _middle(self) -> QScrollArea:
@@ -230,6 +221,7 @@ class TaskWindow(QWidget):
         self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.picture.hide()
         self.caption = label(words.say("shot.caption"), "secondary")
+        self.picture.setAccessibleName(self.caption.text())
         self.caption.hide()
         self.input = TaskInput(send_with_enter)
         self.input.sent.connect(self._send)
@@ -256,6 +248,7 @@ class TaskWindow(QWidget):
 
     def _add(self, card: QWidget) -> None:
         self.cards.insertWidget(self.cards.indexOf(self.live), card)
+        follow_sight(self)
 
     def _clear(self) -> None:
         while (item := self.cards.itemAt(0)) is not None and item.widget() is not self.live:

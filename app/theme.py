@@ -97,6 +97,8 @@ def apply(app: QApplication, choice: str) -> None:
 def style_sheet(colours: Tokens) -> str:
     """The style sheet with every `@token` replaced, longest names first so that none eats the start of another."""
     text = (paths.assets_folder() / "theme" / "deskhand.qss").read_text(encoding="utf-8")
+    mark = "check-dark" if colours == DARK else "check-light"
+    text = text.replace("@check", (paths.assets_folder() / "icons" / f"{mark}.svg").as_posix())
     for name in sorted(Tokens.__dataclass_fields__, key=len, reverse=True):
         text = text.replace(f"@{name}", getattr(colours, name))
     return text

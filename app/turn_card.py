@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from agent_core.actions import target_of
@@ -32,7 +32,7 @@ def verdict_words(verdict: Verdict) -> tuple[str, str]:
 
 
 class TurnCard(QFrame):
-    """A finished turn. A click asks for its screenshot."""
+    """A finished turn. A click, or Enter on it, asks for its screenshot."""
 
     opened = Signal(object)  # Turn
 
@@ -59,6 +59,12 @@ class TurnCard(QFrame):
             self.opened.emit(self.turn)
         super().mouseReleaseEvent(event)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.opened.emit(self.turn)
+        else:
+            super().keyPressEvent(event)
+
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -80,7 +86,7 @@ class TurnCard(QFrame):
         row.addWidget(_top_right(said, role))
         box.addLayout(row)
         if step.verdict.decision != "allow" and step.verdict.reason:
-            box.addWidget(label(one_line(step.verdict.reason), "secondary"))
+            box.addWidget(label(one_line(words.reason(step.verdict.reason)), "secondary"))
         if step.outcome is not None and not step.outcome.ok:
             box.addWidget(label(words.say("outcome.failed", text=one_line(step.outcome.text)), "refused"))
         elif step.outcome is not None and step.outcome.changed is False:
@@ -125,7 +131,7 @@ def exact(step: Step) -> str:
     """The action as it was carried out, with its place in percent of the screen."""
     at = target_of(step.action)
     place = f"  ({at.x:.1%}, {at.y:.1%})" if at is not None else ""
-    return f"{words.action(step.action)}{place}\n{step.verdict.tier}: {step.verdict.reason}"
+    return f"{words.action(step.action)}{place}\n{step.verdict.tier}: {words.reason(step.verdict.reason)}"
 
 
 def _top_right(text: str, role: str) -> QLabel:

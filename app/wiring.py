@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent_core import __version__, paths
-from agent_core.dialects import dialect
+from agent_core.dialects import dialect, fitted
 from agent_core.errors import ModelError, StoreError
 from agent_core.limits import limits_of
 from agent_core.loop import Parts
+from agent_core.models import calibration, model
 from agent_core.models import manifest as manifests
-from agent_core.models import model
 from agent_core.models.scripted import Scripted
 from agent_core.operators.desktop import DesktopOperator
 from agent_core.operators.jail import jail_of
@@ -168,6 +168,8 @@ class Workbench:
                 self._brain = scripted(wanted.name)
             else:
                 self._brain = from_manifest(wanted, line.preparing)
+                if warning := calibration.warning(manifests.find(wanted.name), wanted.url):
+                    line.notice(warning)
             self._brain_of = wanted
         return self._brain
 
@@ -183,7 +185,7 @@ def from_manifest(wanted: ModelSettings, preparing: Callable[[float, str], None]
     manifest = manifests.find(wanted.name)
     return Brain(
         model(manifest, wanted, preparing),
-        dialect(manifest.dialect),
+        fitted(manifest.dialect, **manifest.screen()),
         manifest.sha256,
         manifests.adapter_hash(manifest, wanted.adapter),
     )

@@ -28,6 +28,7 @@ from agent_core.actions import (
     in_words,
 )
 from app.phrases import PHRASES
+from app.reason_words import in_chinese
 from app.setting_phrases import CHOICES, SETTINGS
 
 Language = Literal["en", "zh"]
@@ -63,6 +64,11 @@ def choice(value: str) -> str:
     """One of a setting's choices in words; an unknown one is shown as it is."""
     english, chinese = CHOICES.get(value, (value, value))
     return chinese if _language == "zh" else english
+
+
+def reason(sentence: str) -> str:
+    """The policy's reason or warning in the chosen language; one that is not known is shown as it is."""
+    return in_chinese(sentence) if _language == "zh" else sentence
 
 
 def action(done: Action) -> str:

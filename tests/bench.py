@@ -33,6 +33,12 @@ BENCHES = {
     "streaming": "tests.benches.streaming:streaming",
     "rows": "tests.benches.training_rows:rows",
     "packed": "tests.benches.training_rows:packing",
+    "sandbox_pages": "tests.benches.sandboxes:pages",
+    "sandbox_desktops": "tests.benches.sandboxes:desktops",
+    "app_start": "tests.benches.app:start",
+    "app_memory": "tests.benches.app:memory",
+    "app_cpu": "tests.benches.app:cpu",
+    "app_progress": "tests.benches.app:progress",
 }
 
 

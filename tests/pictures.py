@@ -1,10 +1,15 @@
-"""Makes the README's pictures from the real program: the bundled agent at work in an editor on a virtual screen.
+"""Makes pictures of the real program on a virtual screen, for the README and for people to look at.
 
-python tests/pictures.py [FOLDER]     writes at-work.png; FOLDER is assets/pictures if not given
+python tests/pictures.py [FOLDER]            writes at-work.png: the bundled agent at work in an editor
+python tests/pictures.py [FOLDER] --windows  writes every window in both languages, both themes, at 100 % and 200 %,
+                                             as WINDOW-LANGUAGE-THEME-SCALE.png; exit code 1 if any text is cut off
+
+FOLDER is assets/pictures if not given.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -22,13 +27,33 @@ from agent_core.screen.virtual import VirtualDesktop  # noqa: E402
 
 TASK = 'Type "Meet Anna at noon" into the empty file and save it.'
 SECONDS = 120.0
+SCALES = (1, 2)
 
 
-def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "assets" / "pictures"
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests/pictures.py", description="Makes pictures of the real program.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "assets" / "pictures")
+    parser.add_argument("--windows", action="store_true", help="every window, instead of the agent at work")
+    args = parser.parse_args()
+    folder: Path = args.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    home = Path(tempfile.mkdtemp(prefix="deskhand-pictures-"))
-    os.environ["DESKHAND_HOME"] = str(home)
+    with tempfile.TemporaryDirectory(prefix="deskhand-pictures-") as home:
+        os.environ["DESKHAND_HOME"] = home
+        if args.windows:
+            return max([windows(folder, scale) for scale in SCALES])
+        at_work(folder)
+    return 0
+
+
+def windows(folder: Path, scale: int) -> int:
+    """Every window at one scale, by a process of its own: Qt reads the scale once. Its exit code."""
+    with VirtualDesktop(1280 * scale, 900 * scale, maximized=False) as desktop:
+        on_it = {**os.environ, "DISPLAY": desktop.display, "QT_SCALE_FACTOR": str(scale)}
+        command = [sys.executable, "-m", "tests.app.window_pictures", str(folder), f"{scale}00"]
+        return subprocess.run(command, cwd=ROOT, env=on_it, check=False).returncode
+
+
+def at_work(folder: Path) -> None:
     chosen = settings.Settings()
     ui = replace(chosen.ui, theme="light", language="en")
     settings.save(replace(chosen, ui=ui, privacy=settings.PrivacySettings("yes")))
@@ -54,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
