@@ -9,7 +9,7 @@ import pytest
 
 from agent_core import settings
 from agent_core.settings import Settings, TrainingSettings
-from training.flywheel import wait_for_quiet_end
+from training.stages import wait_for_quiet_end
 
 
 @pytest.mark.parametrize(
