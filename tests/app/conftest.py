@@ -16,6 +16,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from agent_core.settings import Settings
 from app import theme, wiring, words
@@ -75,7 +76,8 @@ class Person:
 def application(screen: str, qapp: QApplication) -> Iterator[QApplication]:
     """The application on the real screen, closed before the screen goes away: Qt ends the process otherwise."""
     yield qapp
-    qapp.shutdown()
+    if isValid(qapp):  # tests elsewhere that ask for the same application have a fixture of their own
+        qapp.shutdown()
 
 
 @pytest.fixture

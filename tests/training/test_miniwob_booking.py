@@ -78,11 +78,11 @@ def test_a_number_is_brought_near_by_pages_then_by_a_few_presses_at_a_time() -> 
 
 def test_a_guess_halves_what_the_thoughts_and_the_page_leave() -> None:
     query, field = "Guess the number between 0-9 and press Submit.", node("input", id="tt")
-    told = node("div", text="The number is higher than 1.")
-    assert "Type 4" in said_by(guess_number(page(query, field)))
-    said = ("It is lower than 4: between 0 and 3. Type 1 into the field.",)
+    told = node("div", id="higher", text="The number is higher than 1.")
+    assert said_by(guess_number(page(query, field))) == "It is between 0 and 9. Press tab, type 4, enter."
+    said = ("It is lower than 4: between 0 and 3. Type 1, enter.",)
     assert said_by(guess_number(page(query, field, told, said=said))).startswith(
-        "It is higher than 1: between 2 and 3. Type 2"
+        "It is higher than 1: between 2 and 3. "
     )
 
 

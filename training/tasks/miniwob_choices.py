@@ -127,7 +127,7 @@ def form_sequence_3(page: PageState) -> Move | None:
     inside = [e.point for e in page.elements if any(n.holds(e.point) for n in options)]
     if not inside:
         return None
-    return Move(f"{match[1]} is not shown; scroll down in the list.", then=(Scroll("down", inside[0]),))
+    return Move(f"{match[1]} is not shown; scroll down in the list.", then=(Scroll("down", inside[0], notches=1),))
 
 
 def use_autocomplete(page: PageState) -> Move | None:
@@ -139,11 +139,23 @@ def use_autocomplete(page: PageState) -> Move | None:
         return None
     if field.value.startswith(start) and field.value.endswith(end) and field.value != start:
         return click(button(page, "Submit"), f'"{field.value}" is in; click {{label}}.')
-    fitting = [n for n in page.with_class("ui-menu-item") if n.text.startswith(start) and n.text.endswith(end)]
+    items = page.with_class("ui-menu-item")
+    fitting = [n for n in items if n.text.startswith(start) and n.text.endswith(end)]
     if fitting and field.value == start:
-        return click(fitting[0], named=False)
+        return take_item(page, items, fitting[0])
     keys = (Hotkey(("ctrl", "a")),) if field.value else ()
     return Move(f'Type "{start}" into {{label}}.', field, ("field",), (*keys, Type(start), OPENING), named=False)
+
+
+def take_item(page: PageState, items: list[Node], item: Node) -> Move | None:
+    """Clicks an item of an open list, or goes down to it by keys where the list was read as one thing."""
+    if any(item.holds(e.point) for e in page.elements if e.kind != "icon"):
+        return click(item, named=False)
+    times = items.index(item) + 1
+    keys = (*[Hotkey(("down",))] * times, Hotkey(("enter",)))
+    return Move(
+        f'"{item.text}" is number {times} of the list: press down x {times}, enter.', then=keys, shown=(item.text,)
+    )
 
 
 def click_checkboxes_soft(page: PageState) -> Move | None:

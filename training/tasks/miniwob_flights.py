@@ -9,6 +9,7 @@ import re
 
 from agent_core.actions import Action, Hotkey, Scroll, Type, Wait
 from training.tasks.miniwob_booking import dollars, minutes, pick_date
+from training.tasks.miniwob_choices import take_item
 from training.tasks.miniwob_page import Node, PageState
 from training.tasks.teacher import Move, click
 
@@ -42,9 +43,10 @@ def book_flight(page: PageState) -> Move | None:
 def _place(page: PageState, field: Node, place: str) -> Move | None:
     """Types a place and takes the completion. A code stands in brackets there, which no name of a place holds."""
     typed = f"({place})" if re.fullmatch("[A-Z]{3}", place) else place
-    items = [n for n in page.with_class("ui-menu-item") if place in n.text]
-    if items and field.value == typed:
-        return click(items[0], f"{place} is found; click {{label}}.", named=False)
+    items = page.with_class("ui-menu-item")
+    found = next((n for n in items if place in n.text), None)
+    if found is not None and field.value == typed:
+        return take_item(page, items, found)
     clear: tuple[Action, ...] = (Hotkey(("ctrl", "a")),) if field.value else ()
     return Move(f'Type "{typed}" into {{label}}.', field, ("field",), (*clear, Type(typed), Wait(1.0)), named=False)
 

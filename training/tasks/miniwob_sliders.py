@@ -15,16 +15,23 @@ from training.tasks.teacher import Move, click
 
 TAB = (Hotkey(("tab",)),)
 PRESSES = 5  # at most in one reply
+SPINNER_PRESSES = 10  # from 0 to any of its numbers: a lone digit in a field with the keyboard is often not read
 FIFTH = 4  # what a page key moves a slider of 20 steps by
 PAGE_FROM = 11  # a difference that page keys of unknown length are used for: they move by 20 at most
 
 
 def move_to(
-    shown: int, wanted: int, name: str = "It", first: tuple[Action, ...] = (), page_step: int | None = None
+    shown: int,
+    wanted: int,
+    name: str = "It",
+    first: tuple[Action, ...] = (),
+    page_step: int | None = None,
+    presses: int = PRESSES,
 ) -> Move:
     """The key presses that bring a number nearer. `first` are the actions that give it the keyboard.
 
-    `page_step` is what a page key moves it by, 0 when it has no page keys, None when nobody can know.
+    `page_step` is what a page key moves it by, 0 when it has no page keys, None when nobody can know; `presses` is
+    how many there may be.
     """
     more = wanted > shown
     difference = abs(wanted - shown)
@@ -34,7 +41,7 @@ def move_to(
         by_page, times = 0 < page_step <= difference, difference // page_step if page_step else 0
     if not by_page:
         times = difference
-    times = min(times, PRESSES)
+    times = min(times, presses)
     key = ("pageup" if more else "pagedown") if by_page else ("up" if more else "down")
     tab = "press tab, then " if first else "press "
     say = f"{name} shows {shown}; {wanted} is {difference} {'more' if more else 'less'}: {tab}{key} x {times}."
@@ -74,8 +81,8 @@ def use_spinner(page: PageState) -> Move | None:
         return None
     shown, aim = int(field.value), int(wanted[1])
     if shown == aim:
-        return click(button(page, "Submit"), f"It shows {aim}; click {{label}}.")
-    return move_to(shown, aim, first=() if field.focused else TAB, page_step=0)
+        return click(button(page, "Submit"), f"{aim} is set; click {{label}}.")
+    return move_to(shown, aim, first=() if field.focused else TAB, page_step=0, presses=SPINNER_PRESSES)
 
 
 def form_sequence(page: PageState) -> Move | None:
@@ -108,20 +115,19 @@ def guess_number(page: PageState) -> Move | None:
         if bounds is not None:
             low, high = int(bounds[1]), int(bounds[2])
     field = page.first(id="tt")
-    told = re.search(r"The number is (lower|higher) than (\d)\.", " ".join(n.text for n in page.all("div")))
+    told = next((n for n in page.all("div") if n.id in ("lower", "higher")), None)
+    last = re.search(r"\d", told.text) if told is not None else None
     if field is None:
         return None
-    if told is not None:
-        low, high = (low, int(told[2]) - 1) if told[1] == "lower" else (int(told[2]) + 1, high)
-        why = f"It is {told[1]} than {told[2]}: between {low} and {high}"
-    else:
-        why = f"It is between {low} and {high}"
+    why = f"It is between {low} and {high}"
+    if told is not None and last is not None:
+        low, high = (low, int(last[0]) - 1) if told.id == "lower" else (int(last[0]) + 1, high)
+        why = f"It is {told.id} than {last[0]}: between {low} and {high}"
     guess = (low + high) // 2
-    keys: tuple[Action, ...] = (Hotkey(("ctrl", "a")),) if field.value else ()
+    keys: tuple[Action, ...] = (Hotkey(("ctrl", "a")),) if field.focused else TAB  # a click may hit its arrows
     keys += (Type(str(guess)), Hotkey(("enter",)))
-    return Move(
-        f"{why}. Type {guess} into {{label}}.", field, ("field",), keys, (told[2],) if told else (), named=False
-    )
+    shown = (last[0],) if last is not None else ()
+    return Move(f"{why}. {'Type' if field.focused else 'Press tab, type'} {guess}, enter.", then=keys, shown=shown)
 
 
 PLANS = {
