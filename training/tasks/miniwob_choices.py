@@ -78,7 +78,7 @@ def click_menu_2(page: PageState) -> Move | None:
 
 
 def click_scroll_list(page: PageState) -> Move | None:
-    """The first name is clicked, which takes it alone; the second is added with the control key."""
+    """The first name is clicked, or typed where it does not show: either takes it alone. The second needs ctrl."""
     names = page.query.removeprefix("Select ").removesuffix(" from the scroll list and click Submit.").split(", ")
     menu = page.first("select")
     if menu is None:
@@ -87,24 +87,28 @@ def click_scroll_list(page: PageState) -> Move | None:
     left = [name for name in names if name not in selected]
     if not left and len(selected) == len(names):
         return click(button(page, "Submit"), f"{_listed(selected)} is selected; click {{label}}.")
+    chosen = set(selected) & set(names)
     options = {n.text: n for n in page.all("option") if menu.top <= (n.top + n.bottom) / 2 <= menu.bottom}
     for name in left:
-        if name not in options:
-            continue
-        element = read_on(page, options[name])
-        if element is None:
-            raise GaveUp(f"{name!r} was not read.")
-        if not set(selected) & set(names):
+        element = read_on(page, options[name]) if name in options else None
+        if element is not None and not chosen:
             return Move(f'Select "{element.text}".', then=(Click(element.point),))
-        keys = (Press("ctrl"), Click(element.point), Release("ctrl"))
-        return Move(f'{_listed(selected)} is selected; hold ctrl and click "{element.text}".', then=keys)
-    middle = min((e for e in page.elements if menu.holds(e.point)), key=lambda e: e.point.y, default=None)
-    if middle is None:
+        if element is not None:
+            keys = (Press("ctrl"), Click(element.point), Release("ctrl"))
+            return Move(f'{_listed(selected)} is selected; hold ctrl and click "{element.text}".', then=keys)
+    return _bring_up(page, menu, left[0], bool(chosen))
+
+
+def _bring_up(page: PageState, menu: Node, name: str, chosen: bool) -> Move:
+    """Scrolls the list while something is selected that must stay so; else types the name, which finds it anywhere."""
+    top = min((e for e in page.elements if menu.holds(e.point)), key=lambda e: e.point.y, default=None)
+    if top is None:
         raise GaveUp("nothing was read in the list.")
-    way = "down" if menu.room_below > 2 else "up"
-    return Move(
-        f'"{left[0]}" is not shown; scroll {way}.', then=(Scroll("down" if way == "down" else "up", middle.point),)
-    )
+    last = page.said[-1] if page.said else ""
+    if not chosen or "scroll" in last:
+        return Move(f'"{name}" is not shown; click the list, type "{name}".', then=(Click(top.point), Type(name)))
+    step = Scroll("down" if menu.room_below > 2 and "type" not in last else "up", top.point)
+    return Move(f'"{name}" is not shown; scroll {step.direction}.', then=(step,))
 
 
 def _listed(names: list[str]) -> str:
@@ -126,8 +130,9 @@ def form_sequence_3(page: PageState) -> Move | None:
         return click(wanted, "Choose {label}.")
     inside = [e.point for e in page.elements if any(n.holds(e.point) for n in options)]
     if not inside:
-        return None
-    return Move(f"{match[1]} is not shown; scroll down in the list.", then=(Scroll("down", inside[0], notches=1),))
+        raise GaveUp("nothing was read in the list.")
+    lowest = max(inside, key=lambda point: point.y)
+    return Move(f"{match[1]} is not shown; scroll down in the list.", then=(Scroll("down", lowest, notches=1),))
 
 
 def use_autocomplete(page: PageState) -> Move | None:

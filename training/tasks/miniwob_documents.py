@@ -18,6 +18,7 @@ RESIZE = 0.1  # how far a corner is dragged, as a share of the screenshot
 HOUR, LABEL, NOTCH, HEIGHT = 41.0, 8.0, 100.0, 160.0  # CSS pixels: an hour, its name below its top, a notch, the screen
 HALF_HOUR = 0.128  # as a share of the screenshot
 HIGHEST, LOWEST = 0.25, 0.97  # where a drag may begin and end: the event lies an hour higher
+ROW = 2  # half hours in a row of the calendar
 CALENDAR_X = 0.5
 SHORTCUTS = {"bold": "b", "italics": "i", "underlined": "u"}
 
@@ -163,13 +164,14 @@ def _name_event(page: PageState, name: str) -> Move | None:
 
 
 def _free(page: PageState, window: str, halves: int) -> int:
-    """The half hour of the day to begin at. Only between noon and four can another event be in the way."""
+    """The half hour of the day to begin at. Between noon and four another event may be there, or in the row below,
+    where the drag goes."""
     if window == "8AM":
         return 20
     if window == "4PM":
         return 32
     taken = int(page.ask("Math.round((parseFloat(document.getElementById('randomEvent1').style.top) - 4) / 20.42)"))
-    return 25 if taken >= 25 + halves else 32 - halves
+    return 25 if taken >= 25 + ROW + halves else 32 - halves
 
 
 def _hour_name(hour: int) -> str:
