@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,9 @@ from trl import SFTConfig, SFTTrainer
 from agent_core.step import CHATML_STOP
 from agent_core.traces.reads import Traces
 from training import trl_runs
-from training.checkpoints import save_adapter
 from training.curate import is_solved
 from training.policy import with_adapter
-from training.runs import RunFolder, knob, parse, write_json
+from training.runs import RunFolder, knob, parse
 
 CURATED = "ct.jsonl"
 
@@ -57,11 +56,8 @@ class Args:
     threads: int = knob(2, "torch threads")
 
 
-class TextTrainer(SFTTrainer):  # type: ignore[misc]
-    """TRL's, but no model card is written: our run folders describe themselves."""
-
-    def create_model_card(self, *_: Any, **__: Any) -> None:
-        """Nothing."""
+class TextTrainer(trl_runs.Cardless, SFTTrainer):  # type: ignore[misc]
+    """TRL's, which skips the preparation of rows by an argument."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -86,15 +82,7 @@ def train(args: Args) -> Path:
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
     )
-    trl_runs.run(trainer, folder, checkpoint)
-    final = out / "adapter"
-    save_adapter(trainer.model, final, base_name)
-    record = {"rows": len(rows), "steps": trainer.state.global_step}
-    write_json(out / "result.json", {**record, "args": asdict(args)})
-    folder.log(**record)
-    folder.close()
-    print(f"adapter: {final}  {record}")
-    return final
+    return trl_runs.run(trainer, folder, checkpoint, args, base_name, rows=len(rows))
 
 
 def read_texts(data: str) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,44 +23,23 @@ from trl import DPOConfig, DPOTrainer
 
 from agent_core.step import CHATML_STOP
 from training import trl_runs
-from training.checkpoints import save_adapter
 from training.pairs import Pair, read_pairs
-from training.policy import lora, with_adapter
-from training.runs import RunFolder, knob, parse, write_json
+from training.runs import RunFolder, knob, parse
 
 
 @dataclass(frozen=True, slots=True)
-class Args:
+class Args(trl_runs.PreferenceArgs):
     """One run's knobs; saved as args.json."""
 
     data: str = knob("runs/rollouts", "folders with traces or curated, and *.jsonl files of pairs, comma separated")
     out: str = knob("runs/dpo", "run folder")
-    base: str = knob("", "GGUF file or Hugging Face folder of the base model; the bundled one if empty")
-    start: str = knob("", "adapter folder to go on from, which is the reference too; a new adapter if empty")
     epochs: float = knob(1.0, "passes over the pairs")
     batch: int = knob(4, "pairs in a batch")
-    accumulate: int = knob(2, "batches whose gradients make one step")
-    beta: float = knob(0.1, "how strongly the policy is held to the reference")
-    lr: float = knob(5e-5, "highest learning rate")
-    warmup: int = knob(10, "steps of linear warm-up")
-    rank: int = knob(16, "LoRA rank")
-    alpha: int = knob(32, "LoRA alpha")
-    weight_decay: float = knob(0.0, "AdamW weight decay")
-    precision: str = knob("bf16", "what matrices are multiplied in; weights are float32", ("bf16", "float32"))
     max_tokens: int = knob(1400, "pairs with a longer row are left out, and counted")
-    save_every: int = knob(25, "steps between checkpoints")
-    seed: int = knob(0, "seed of order and initial weights")
-    threads: int = knob(2, "torch threads")
 
 
-class PairTrainer(DPOTrainer):  # type: ignore[misc]
-    """TRL's, but for two things: pairs come tokenised, and no model card is written."""
-
-    def _prepare_dataset(self, dataset: Dataset, *_: Any) -> Dataset:
-        return dataset
-
-    def create_model_card(self, *_: Any, **__: Any) -> None:
-        """Our run folders describe themselves."""
+class PairTrainer(trl_runs.Tokenised, DPOTrainer):  # type: ignore[misc]
+    """TRL's, on rows that come tokenised."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -76,8 +55,7 @@ def train(args: Args) -> Path:
     if not rows:
         raise SystemExit(f"There is no pair to learn from in {args.data} ({left_out} are too long): record rollouts.")
     print(f"{len(rows)} pairs ({left_out} too long)")
-    start = Path(args.start) if args.start else None
-    model = with_adapter(base, args.rank, args.alpha, 0.0, start) if start else base
+    model, new = trl_runs.beside_reference(base, args)
     checkpoint, done = trl_runs.latest(out)
     folder = RunFolder(out, args, done)
     trainer = PairTrainer(
@@ -85,17 +63,9 @@ def train(args: Args) -> Path:
         args=DPOConfig(beta=args.beta, **common),
         train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
-        peft_config=None if start else lora(base, args.rank, args.alpha),
+        peft_config=new,
     )
-    trl_runs.run(trainer, folder, checkpoint)
-    final = out / "adapter"
-    save_adapter(trainer.model, final, base_name)
-    record = {"pairs": len(rows), "steps": trainer.state.global_step}
-    write_json(out / "result.json", {**record, "args": asdict(args)})
-    folder.log(**record)
-    folder.close()
-    print(f"adapter: {final}  {record}")
-    return final
+    return trl_runs.run(trainer, folder, checkpoint, args, base_name, pairs=len(rows))
 
 
 def tokenise(tokenizer: Any, pairs: Sequence[Pair], max_tokens: int) -> tuple[list[dict[str, list[int]]], int]:

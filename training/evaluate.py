@@ -28,7 +28,7 @@ from training import questions
 from training.curate import is_solved
 from training.deltas import hash_of
 from training.rollouts import Rollout, run_episode
-from training.runs import knob, parse, write_json
+from training.runs import knob, named, parse, write_json
 from training.serving import served
 from training.tasks import SUITES, consequential, suite
 from training.tasks.task import Split, Suite, seed_of
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def evaluate(args: Args, split: Split) -> dict[str, Any]:
     """Runs the episodes and returns the result in the shape that `--json` writes."""
     source = suite(args.suite)
-    tasks = [t for t in args.tasks.split(",") if t] or list(source.evaluated)
+    tasks = named(args.tasks) or list(source.evaluated)
     episodes = args.episodes or source.episodes
     recorder = (
         TraceStore(Path(args.db) / "traces.db", Path(args.db) / "images", sandbox_as_is=True) if args.db else NoTrace()

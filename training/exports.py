@@ -23,7 +23,7 @@ from training.exports_chat import uitars_chat
 from training.exports_rows import hf_json, hf_parquet
 from training.exports_runs import out_runs, picture_keeper, require_some
 from training.exports_steps import agentnet, osworld
-from training.runs import knob, parse
+from training.runs import knob, named, parse
 
 FORMATS = ("osworld", "agentnet", "uitars-chat", "hf", "hf-json")
 
@@ -43,7 +43,7 @@ def export(args: Args) -> int:
     """Writes the folder and gives the number of runs in it. Raises StoreError with a sentence."""
     data = Path(args.data)
     traces = Traces(data / "traces.db", data / "images")
-    ids = [run for run in args.runs.split(",") if run]
+    ids = named(args.runs)
     with whole(Path(args.out)) as folder, tempfile.TemporaryDirectory() as aside:
         inside = args.format in ("osworld", "hf")  # pictures that get other names or places than images/NAME.png
         pictures = Path(aside) if inside else folder / "images"

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,14 @@ from agent_core.traces.reads import Traces
 from training import flywheel_report, promote
 from training.curate import curate, is_solved
 from training.deltas import CONFIG
-from training.runs import FREE, RunFolder, knob, parse, write_json
+from training.runs import FREE, RunFolder, knob, named, parse, write_json
 from training.serving import shipped_adapter
 from training.stages import command
+from training.tasks import suite
 
 PARTS = ("ct", "sft", "dpo", "ppo")
 FINAL = {"ct": "adapter", "sft": "adapter", "dpo": "adapter", "ppo": "final/policy"}
+IN_USE = "in_use.json"  # the evaluation of the policy that a turn ended with
 FILES = {"ct": "ct.jsonl", "sft": "sft.jsonl", "dpo": "pairs.jsonl"}
 
 
@@ -74,7 +77,7 @@ class Args:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the turns; returns the exit code."""
     args = parse(Args, argv, "python -m training.flywheel", __doc__)
-    unknown = [part for part in parts(args) if part not in PARTS]
+    unknown = [part for part in named(args.parts) if part not in PARTS]
     if unknown:
         print(f"There is no part {unknown[0]!r}; choose from {', '.join(PARTS)}.", file=sys.stderr)
         return 2
@@ -91,7 +94,9 @@ def turn_all(args: Args) -> list[dict[str, Any]]:
     out = Path(args.out)
     RunFolder(out, args, done=int((out / "turn-0" / "evaluation.json").exists())).close()
     start = args.start or settings.load()[0].model.adapter
-    records = [{"turn": 0, "adapter": start, **figures(evaluated(args, start, out / "turn-0"))}]
+    first = evaluated(args, start, out / "turn-0")
+    write_json(out / "turn-0" / IN_USE, first)
+    records = [{"turn": 0, "adapter": start, **figures(first)}]
     write(out, args, records)
     for number in range(1, args.turns + 1):
         policy = str(records[-1]["adapter"])
@@ -113,10 +118,10 @@ def turn(args: Args, number: int, policy: str) -> dict[str, Any]:
     seconds["play"] = time.monotonic() - began
     tried, solved = outcome_of(folder / "rollouts")
     played = [Path(args.out) / f"turn-{n}" / "rollouts" for n in range(1, number + 1)]
-    given = [Path(one) for one in args.data.split(",") if one]
+    given = [Path(one) for one in named(args.data)]
     curate([*given, *played], folder / "set", held=0.0, seed=args.seed)  # evaluation has seeds of its own
     candidate, each = policy or shipped_adapter(args.model), {}
-    for part in parts(args):
+    for part in named(args.parts):
         began = time.monotonic()
         made = train(args, part, folder, candidate)
         seconds[part] = time.monotonic() - began
@@ -125,11 +130,11 @@ def turn(args: Args, number: int, policy: str) -> dict[str, Any]:
         candidate = made
         if args.each_part:
             each[part] = figures(evaluated(args, candidate, folder / part))
-    before = Path(args.out) / "turn-0" if number == 1 else Path(args.out) / f"turn-{number - 1}"
+    before = Path(args.out) / f"turn-{number - 1}"
     began = time.monotonic()
     new = evaluated(args, candidate, folder)
     seconds["evaluate"] = time.monotonic() - began
-    old = in_use(before)
+    old = json.loads((before / IN_USE).read_text(encoding="utf-8"))
     verdict = promote.judged([promote.Evaluation.of(new, str(folder))], [promote.Evaluation.of(old, str(before))])
     stays = new["success"] < old["success"]
     record = {
@@ -137,7 +142,6 @@ def turn(args: Args, number: int, policy: str) -> dict[str, Any]:
         "played_by": policy,
         "candidate": candidate,
         "adapter": policy if stays else candidate,
-        "evaluation": str(before / "in_use.json") if stays else str(folder / "evaluation.json"),
         "rollouts": tried,
         "share_solved": solved / tried if tried else 0.0,
         "rows": {name: rows_in(folder / "set" / name) for name in FILES.values()},
@@ -146,11 +150,11 @@ def turn(args: Args, number: int, policy: str) -> dict[str, Any]:
         "luck": verdict.luck,
         "gained": verdict.gained,
         "lost": verdict.lost,
-        "promoted": promoted(args, candidate, folder, before) if args.promote and verdict.won else "",
+        "promoted": promoted(candidate, folder, before) if args.promote and verdict.won else "",
         "seconds": seconds,
         **figures(new),
     }
-    write_json(folder / "in_use.json", old if stays else new)
+    write_json(folder / IN_USE, old if stays else new)
     write_json(folder / "turn.json", record)
     return record
 
@@ -219,35 +223,20 @@ def evaluated(args: Args, adapter: str, folder: Path) -> dict[str, Any]:
     return found
 
 
-def in_use(folder: Path) -> dict[str, Any]:
-    """The evaluation of the policy that a turn ended with."""
-    file = folder / "in_use.json"
-    found: dict[str, Any] = json.loads((file if file.exists() else folder / "evaluation.json").read_text("utf-8"))
-    return found
-
-
-def promoted(args: Args, candidate: str, folder: Path, before: Path) -> str:
+def promoted(candidate: str, folder: Path, before: Path) -> str:
     """The version that the program uses from its next run on; the reason instead where it was not to be had."""
-    against = before / "in_use.json"
     try:
-        _, kept = promote.promote(
-            Path(candidate), [folder / "evaluation.json"], [against if against.exists() else before / "evaluation.json"]
-        )
+        _, kept = promote.promote(Path(candidate), [folder / "evaluation.json"], [before / IN_USE])
     except ModelError as error:
         return f"not promoted: {error}"
     return str(kept)
 
 
-def parts(args: Args) -> list[str]:
-    return [part for part in args.parts.split(",") if part]
-
-
+@cache
 def tasks(args: Args) -> list[str]:
     """The tasks that are played and evaluated."""
-    from training.tasks import suite
-
     if args.tasks:
-        return [task for task in args.tasks.split(",") if task]
+        return named(args.tasks)
     source = suite(args.suite)
     try:
         return list(source.evaluated)

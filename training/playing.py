@@ -7,6 +7,7 @@ from training.lockstep import lockstep
 from training.pool import Pool
 from training.ppo_args import Args
 from training.ppo_parts import made_environment, made_environments
+from training.runs import named
 from training.serving import Actor
 from training.tasks import suite
 from training.tasks.task import TRAIN_SEEDS, seed_of
@@ -62,4 +63,4 @@ def held_out(actor: Actor, args: Args, rollouts: int) -> dict[str, float]:
 
 def tasks_of(args: Args) -> list[str]:
     """The tasks that are played."""
-    return [task for task in args.tasks.split(",") if task] or list(suite(args.suite).tasks())
+    return named(args.tasks) or list(suite(args.suite).tasks())

@@ -24,7 +24,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from training.runs import read_metrics
+from training.runs import named, read_metrics
 
 TITLES = {
     "success": "success",
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--x", choices=sorted(PLACES), help="what lies along the bottom")
     given = parser.parse_args(argv)
     out = given.out or (given.runs[0] if len(given.runs) == 1 else Path()) / "curves.png"
-    print(plot(given.runs, out, [name for name in given.metrics.split(",") if name], given.x))
+    print(plot(given.runs, out, named(given.metrics), given.x))
 
 
 def plot(runs: Sequence[Path], out: Path, metrics: Sequence[str] = (), x: str | None = None) -> Path:

@@ -30,7 +30,7 @@ from agent_core.traces.reads import Traces
 from agent_core.traces.store import TraceStore
 from training.curate import LESSONS, Row, is_solved
 from training.questions import Gate
-from training.runs import knob, parse
+from training.runs import knob, named, parse
 from training.serving import sampled, served
 from training.tasks import SUITES, suite
 from training.tasks.task import Episode, Suite, seed_of
@@ -163,7 +163,7 @@ def record(args: Args) -> int:
     folder = Path(args.db)
     store = TraceStore(folder / "traces.db", folder / "images", sandbox_as_is=True)
     source: Suite = suite(args.suite)
-    tasks = [t for t in args.tasks.split(",") if t] or list(source.tasks())
+    tasks = named(args.tasks) or list(source.tasks())
     known = recorded(folder)
     policy = acting(args, sum(known.values()))
     solved = tried = 0

@@ -35,6 +35,11 @@ def parse(kind: type[T], argv: Sequence[str] | None, prog: str, description: str
     return kind(**vars(parser.parse_args(argv)))
 
 
+def named(text: str) -> list[str]:
+    """What an argument lists, separated by commas."""
+    return [name for name in text.split(",") if name]
+
+
 class RunFolder:
     """`args.json` once at the start, one JSON object a line in `metrics.jsonl`. The folder may exist: a run resumes.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 import warnings
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ import torch
 from transformers import PrinterCallback, TrainerCallback, set_seed
 from transformers.utils import logging
 
-from training.policy import BUNDLED, bundled_base, load_base
-from training.runs import RunFolder, read_metrics
+from training.checkpoints import save_adapter
+from training.policy import BUNDLED, bundled_base, load_base, lora, with_adapter
+from training.runs import RunFolder, knob, read_metrics, write_json
 
 STATE = "trainer_state.json"
 NAMES = {
@@ -32,6 +34,44 @@ NAMES = {
     "rewards/accuracies": "preferred",
     "rewards/margins": "margin",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceArgs:
+    """Knobs of the scripts that hold a policy to a reference; each says what its own data is."""
+
+    data: str = knob("", "folders and files, comma separated")
+    out: str = knob("", "run folder")
+    base: str = knob("", "GGUF file or Hugging Face folder of the base model; the bundled one if empty")
+    start: str = knob("", "adapter folder to go on from, which is the reference too; a new adapter if empty")
+    epochs: float = knob(1.0, "passes over the rows")
+    batch: int = knob(4, "rows in a batch")
+    accumulate: int = knob(2, "batches whose gradients make one step")
+    beta: float = knob(0.1, "how strongly the policy is held to the reference")
+    lr: float = knob(5e-5, "highest learning rate")
+    warmup: int = knob(10, "steps of linear warm-up")
+    rank: int = knob(16, "LoRA rank")
+    alpha: int = knob(32, "LoRA alpha")
+    weight_decay: float = knob(0.0, "AdamW weight decay")
+    precision: str = knob("bf16", "what matrices are multiplied in; weights are float32", ("bf16", "float32"))
+    max_tokens: int = knob(1400, "longer rows are left out, and counted")
+    save_every: int = knob(25, "steps between checkpoints")
+    seed: int = knob(0, "seed of order and initial weights")
+    threads: int = knob(2, "torch threads")
+
+
+class Cardless:
+    """Put before a trainer of TRL's: no model card is written, for our run folders describe themselves."""
+
+    def create_model_card(self, *_: Any, **__: Any) -> None:
+        """Nothing."""
+
+
+class Tokenised(Cardless):
+    """Put before a trainer of TRL's: rows come tokenised."""
+
+    def _prepare_dataset(self, dataset: Any, *_: Any) -> Any:
+        return dataset
 
 
 def base_of(path: str) -> tuple[Any, Any, str]:
@@ -111,9 +151,28 @@ def latest(out: Path) -> tuple[Path | None, int]:
     return newest, step
 
 
-def run(trainer: Any, folder: RunFolder, checkpoint: Path | None) -> None:
-    """Trains to the end, from the checkpoint if there is one."""
+def beside_reference(base: Any, args: PreferenceArgs) -> tuple[Any, Any]:
+    """(model, configuration of its new adapter). The reference is the base without the adapter, or a frozen copy of
+    the adapter that is gone on from; TRL makes either from what it is given."""
+    if args.start:
+        return with_adapter(base, args.rank, args.alpha, 0.0, Path(args.start)), None
+    return base, lora(base, args.rank, args.alpha)
+
+
+def run(
+    trainer: Any, folder: RunFolder, checkpoint: Path | None, args: Any, base_name: str, **record: int | float
+) -> Path:
+    """Trains to the end, from the checkpoint if there is one; returns the folder of the final adapter. `record` and
+    the arguments stand in the run's result."""
     before = read_metrics(folder.path / "metrics.jsonl") if checkpoint else []
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Metrics(folder, before[-1].get("tokens", 0) if before else 0))
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    final = folder.path / "adapter"
+    save_adapter(trainer.model, final, base_name)
+    record["steps"] = trainer.state.global_step
+    write_json(folder.path / "result.json", {**record, "args": asdict(args)})
+    folder.log(**record)
+    folder.close()
+    print(f"adapter: {final}  {record}")
+    return final

@@ -75,10 +75,10 @@ def test_a_turn_opens_its_picture_by_the_keyboard(dressed: QApplication, person:
     window = task_window_at_the_end()
     qtbot.addWidget(window)
     window.show()
-    qtbot.waitExposed(window)
+    qtbot.waitActive(window)
     card = window.findChildren(TurnCard)[0]
-    window.activateWindow()
     card.setFocus()
+    qtbot.waitUntil(card.hasFocus)
     with qtbot.waitSignal(card.opened, timeout=5000):
         person.key("Return")
 
