@@ -34,21 +34,22 @@ from training.plots import COLOURS
 from training.runs import knob, parse, read_metrics, write_json
 from training.serving import TransformersActor
 
-FAST, SLOW = {"lr": 4e-3}, {"lr": 2e-3}
+TWICE = {"lr": 4e-3}
 REINFORCE = {"algorithm": "reinforce", "group": 8}
 GRPO = {"algorithm": "grpo", "group": 8}
 ALGORITHMS: dict[str, dict[str, Any]] = {
-    "PPO": FAST,
-    "REINFORCE": {**REINFORCE, **FAST},
-    "GRPO": {**GRPO, **FAST},
-    "PPO, half the rate": SLOW,
-    "REINFORCE, half the rate": {**REINFORCE, **SLOW},
-    "GRPO, half the rate": {**GRPO, **SLOW},
+    "PPO": {},
+    "REINFORCE": REINFORCE,
+    "GRPO": GRPO,
+    "PPO, twice the rate": TWICE,
+    "REINFORCE, twice the rate": {**REINFORCE, **TWICE},
+    "GRPO, twice the rate": {**GRPO, **TWICE},
 }
 PARTS: dict[str, dict[str, Any]] = {
     "without value pretraining": {"pretraining": 0},
     "coupled GAE": {"critic_lam": -1.0},
     "lambda 0.95, not by length": {"policy_lam": 0.95},
+    "without the stop at a KL": {"target_kl": 0.0},
     "without clip-higher": {"clip_high": 0.2},
     "lockstep": {"rollouts": "lockstep"},
     "with the positive-example loss": {"positive": 0.1},
@@ -193,7 +194,7 @@ def panel(axes: Axes, title: str, found: dict[str, Any]) -> None:
         places = runs[0]["samples"]
         every = list(zip(*(one["success"] for one in runs), strict=False))
         colour = COLOURS[number % len(COLOURS)]
-        style = "--" if "half the rate" in name else "-"
+        style = "--" if "twice the rate" in name else "-"
         axes.plot(places, [statistics.fmean(at) for at in every], style, color=colour, label=name, linewidth=1.6)
         axes.fill_between(places, [min(at) for at in every], [max(at) for at in every], color=colour, alpha=0.13)
     axes.axhline(0.8, color="#999999", linewidth=0.8, linestyle=":")

@@ -71,13 +71,20 @@ class Learner:
         return told
 
     def update(self, seen: Experience) -> dict[str, float]:
-        """One update of policy and critic."""
+        """One update of policy and critic.
+
+        A policy that has come further than `target_kl` from where it was takes no more steps in this update (early
+        stopping as in Spinning Up's PPO); the critic goes on.
+        """
         args, tally = self.args, Tally()
         for group in self._policy_optimiser.param_groups:
             group["lr"] = learning_rate(self.updates, args)
+        near = True  # the policy is still near to the one that this update began with
         for epoch in range(args.epochs):
             for rows in self._minibatches(seen, epoch):
-                self._policy_step(seen, rows, tally)
+                if near:
+                    away = self._policy_step(seen, rows, tally)
+                    near = not args.target_kl or away <= args.target_kl
                 if args.algorithm == "ppo":
                     self._critic_step(seen, rows, tally, clip=args.value_clip or None)
         self.updates += 1
@@ -105,10 +112,11 @@ class Learner:
     def _parts(self, seen: Experience, rows: list[int]) -> list[Part]:
         return parts_of(seen.rows, rows, self.args.budget, self.mesh, self.device, self.vision)
 
-    def _policy_step(self, seen: Experience, rows: list[int], tally: Tally) -> None:
-        args, total = self.args, summed(seen.tokens(rows), self.mesh)
+    def _policy_step(self, seen: Experience, rows: list[int], tally: Tally) -> float:
+        """One step on these rows; the mean k3 of old to new over their tokens, as it was before the step."""
+        args, total, away = self.args, summed(seen.tokens(rows), self.mesh), 0.0
         if total == 0:
-            return
+            return 0.0
         solved = summed(int((seen.learnt[rows] & seen.solved[rows][:, None]).sum()), self.mesh)
         for part in self._parts(seen, rows):
             logp = self.policy.logprobs(part.batch)
@@ -121,8 +129,9 @@ class Learner:
                     logp, old, gains, learnt, args.clip_low, args.clip_high, args.dual_clip or None,
                     seen.at("weights", part),
                 )  # fmt: skip
-                per_token = found.loss
-                for name, value in found.sums().items():
+                per_token, sums = found.loss, found.sums()
+                away += sums["approx_kl"]
+                for name, value in sums.items():
                     tally.add(name, value, int(learnt.sum()))
             loss = losses.aggregate(per_token, learnt, total=total)
             tally.add("policy_loss", float(loss.detach()) * total, int(learnt.sum()))
@@ -134,6 +143,7 @@ class Learner:
                 )
             loss.backward()  # type: ignore[no-untyped-call]
         tally.add("grad_norm", self._descend(self._policy_optimiser), 1)
+        return summed(away, self.mesh) / total
 
     def _critic_step(self, seen: Experience, rows: list[int], tally: Tally, clip: float | None) -> None:
         total = summed(int(seen.mask[rows].sum()), self.mesh)

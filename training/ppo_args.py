@@ -69,6 +69,7 @@ class Args:
     cap: float = knob(1.0, "cap of the truncated importance weights against the sampler's log-probabilities")
     positive: float = knob(0.0, "weight of the positive-example loss; VAPO: 0.1")
     kl: float = knob(0.0, "weight of the KL loss (k3) against the base; off by default")
+    target_kl: float = knob(0.0, "an update whose policy has come further than this (k3) takes no more steps; 0: all")
     value_clip: float = knob(0.0, "clip of the value loss; 0 for none")
     epochs: int = knob(1, "passes over a batch")
     minibatches: int = knob(4, "optimiser steps a pass")
