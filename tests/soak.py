@@ -132,10 +132,12 @@ def inconsistent(runs: int) -> list[str]:
 
 
 def ends() -> list[str]:
-    """How the runs ended that have ended."""
+    """How the runs ended that have ended; none before the first run has made the tables."""
     if not paths.traces_file().exists():
         return []
     with closing(sqlite3.connect(f"file:{paths.traces_file()}?mode=ro", uri=True)) as db:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'run_ends'").fetchone():
+            return []
         return [status for (status,) in db.execute("SELECT status FROM run_ends")]
 
 
