@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from agent_core.screen.blocks import Block, blocks, paper_of
 from agent_core.screen.colours import Colour, colour_name
-from agent_core.screen.letters import PLAIN, STRONG, Letter, Mark, letter_in, letters, marks
+from agent_core.screen.letters import PLAIN, STRONG, Letter, Mark, letter_in, letters, marks, set_close
 from agent_core.screen.ocr import Pixels, WordReader
 from agent_core.screen.roles import Found
 from agent_core.screen.shapes import Shape, shapes
@@ -198,7 +198,9 @@ def _is_mixed(lone: Sequence[Mark], drawn: Sequence[Shape], side: int) -> bool:
 
 def _with_signs(found: list[Found], read: Sequence[Letter]) -> list[Found]:
     """The elements with the letters as texts, where before were nameless icons or texts read otherwise."""
-    read = [x for x in read if x.mark.height >= LEAST_LETTER]
+    numbers = [f for f in found if f.kind == "text" and len(f.text) > 1 and f.text.isdigit()]
+    whole = [m for f in numbers if set_close(on := [x.mark for x in read if _on_any(f, [x.mark])]) for m in on]
+    read = [x for x in read if x.mark.height >= LEAST_LETTER and not any(x.mark is m for m in whole)]
     places = [x.mark for x in read]
     out = [f for f in found if not (f.kind == "text" or (f.kind == "icon" and not f.text)) or not _on_any(f, places)]
     return out + [Found("text", x.sign, x.mark.left, x.mark.top, x.mark.right, x.mark.bottom) for x in read]

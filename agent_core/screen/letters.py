@@ -7,6 +7,7 @@ read by itself, and its case is told by its height among the sizes that occur on
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,8 @@ ROOM = 3.0  # times a mark's height: the width of the strip it is read in
 SMALL_LETTER, CAPITAL, TALL_LETTER = 0.547, 0.729, 0.76  # heights in units of the letter size, for screen fonts
 USUAL = (1 / 16, 1 / 8)  # letter sizes as parts of the picture's shorter side where a page gives no other hint
 TWINS = frozenset("cosuvwxz")  # small letters that look like their capitals
-NARROW = 0.8  # width to height: a nought is narrower, an O is not
+NARROW = 0.82  # width to height: a nought is narrower, an O is not
+GAP = 0.3  # of their height: the most paper between the digits of one number
 HANGING = frozenset("gpqy")
 RISING = frozenset("bdfhklt")
 
@@ -151,6 +153,12 @@ def letter_in(rgb: Pixels, place: Place, words: WordReader) -> Letter | None:
     mark = Mark(left + x, top + y, left + x + mask.shape[1], top + y + mask.shape[0], (0, 0, 0), False, mask)
     read = letters(words, [mark], (), min(rgb.shape[:2]))
     return read[0] if read else None
+
+
+def set_close(digits: Sequence[Mark]) -> bool:
+    """Whether they stand as close together as the digits of one number, not as things of their own."""
+    row = sorted(digits, key=lambda m: m.left)
+    return len(row) > 1 and all(b.left - a.right < GAP * a.height for a, b in itertools.pairwise(row))
 
 
 def _is_sign(text: str) -> bool:

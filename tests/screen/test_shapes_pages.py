@@ -96,3 +96,11 @@ def test_the_cells_of_a_game_are_read_with_their_marks(page: Any, reader: Elemen
     assert played.count("white square") == 7
     assert played[4] == "white square X"
     assert played.count("white square O") == 1
+
+
+@pytest.mark.parametrize("seed", [3, 4, 7])
+def test_noughts_and_numbers_on_a_page_of_few_words_are_no_letters(page: Any, reader: ElementReader, seed: int) -> None:
+    elements = read(page, reader, "odd-or-even", seed)
+    shown = page.evaluate("() => [...document.querySelectorAll('.display-number')].map(e => e.textContent.trim())")
+    assert len(shown) == 3
+    assert [e.text for e in elements if e.kind == "text"] == shown
