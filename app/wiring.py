@@ -62,6 +62,7 @@ class Workbench:
         self._brain_of: ModelSettings | None = None
         self._reader: Reader | None = None
         self._closers: list[Callable[[], None]] = []
+        self._checked: set[int] = set()  # monitors on which the pointer was seen to go where it is sent
 
     def fit(self, job: Job, line: Line) -> Fitted:
         """Everything for one run. Raises DeskhandError with a sentence for the person."""
@@ -148,6 +149,9 @@ class Workbench:
         )
         operator = Unseen(inner, line.acting, line.own_escapes)
         self._closers.append(operator.close)
+        if settings.run.monitor not in self._checked:
+            inner.check()
+            self._checked.add(settings.run.monitor)
         return operator
 
     def _recorder(self, run: Run, settings: Settings, reader: Reader | None, line: Line) -> Recorders:

@@ -37,6 +37,7 @@ from agent_core.keys import chord, key_name
 from agent_core.operators.geometry import to_input
 from agent_core.operators.hand import HandWatch
 from agent_core.operators.keyboard import Keyboard
+from agent_core.operators.start_check import check_pointer
 from agent_core.operators.xinput import X_ERRORS, XInput, pause
 from agent_core.screen.capture import Screen, refuse_unusable_session
 from agent_core.screen.settle import settled
@@ -100,6 +101,10 @@ class DesktopOperator:
         self._settle_seconds = settle_seconds
         self._terminal = terminal
         self._last_click: tuple[int, int, float] | None = None
+
+    def check(self) -> None:
+        """Whether the pointer goes where it is sent on this monitor. Raises ScreenError or InputError when not."""
+        check_pointer(self._screen.place())
 
     def look(self) -> Screenshot:
         """A settled frame of the monitor. Raises ScreenError when there is nothing usable to see."""

@@ -30,14 +30,24 @@ def from_device(x: int, y: int, transform: Transform) -> Point:
 
 def to_input(point: Point, transform: Transform) -> tuple[int, int]:
     """Where the input backend must put the pointer, in its own units."""
-    x, y = to_device(point, transform)
-    return int(x // transform.scale), int(y // transform.scale)
+    left, top = _origin(transform)
+    return (
+        left + int(_inside(point.x, transform.width) / transform.scale),
+        top + int(_inside(point.y, transform.height) / transform.scale),
+    )
 
 
 def from_input(x: int, y: int, transform: Transform) -> Point:
     """The place the pointer is at, from the input backend's units."""
+    left, top = _origin(transform)
     scale = transform.scale
-    return from_device(math.floor((x + 0.5) * scale), math.floor((y + 0.5) * scale), transform)
+    across, down = math.floor((x - left + 0.5) * scale), math.floor((y - top + 0.5) * scale)
+    return from_device(transform.left + across, transform.top + down, transform)
+
+
+def _origin(transform: Transform) -> tuple[int, int]:
+    """The monitor's corner in the input's units: from there on is counted, or rounding would lead to its neighbour."""
+    return round(transform.left / transform.scale), round(transform.top / transform.scale)
 
 
 def _inside(fraction: float, length: int) -> int:

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -60,6 +60,13 @@ class Screen:
             for n, place in enumerate(self._grabber().monitors[1:], start=1)
         )
 
+    def place(self) -> Transform:
+        """Where the chosen monitor lies. Raises ScreenError: no display, no such monitor."""
+        monitors = self.monitors()
+        if not 1 <= self._monitor <= len(monitors):
+            raise self._no_monitor(len(monitors))
+        return monitors[self._monitor - 1]
+
     def close(self) -> None:
         """Frees this thread's connection. Threads that end free their own."""
         for name in ("grabber", "window"):
@@ -69,12 +76,13 @@ class Screen:
 
     def _frame(self) -> Screenshot:
         grabber = self._grabber()
+        if self._own.window.monitors() != self._own.layout:  # one was unplugged, turned or moved since
+            self.close()
+            grabber = self._grabber()
         try:
             monitors = grabber.monitors[1:]
             if not 1 <= self._monitor <= len(monitors):
-                raise ScreenError(
-                    f"There is no monitor {self._monitor}; {len(monitors)} found. Choose another in the settings."
-                )
+                raise self._no_monitor(len(monitors))
             place = monitors[self._monitor - 1]
             image = grabber.grab(place)
         except ScreenShotError as error:
@@ -83,10 +91,11 @@ class Screen:
                 f"The screen could not be captured ({error}). Check that it is on and try again."
             ) from error
         name = str(place.get("name") or self._monitor)
-        transform = Transform(
-            name, place["left"], place["top"], place["width"], place["height"], image.width / place["width"]
-        )
+        transform = transform_of(name, place, (image.width, image.height))
         return Screenshot(image.rgb, image.width, image.height, transform, window=self._own.window.title())
+
+    def _no_monitor(self, found: int) -> ScreenError:
+        return ScreenError(f"There is no monitor {self._monitor}; {found} found. Choose another in the settings.")
 
     def _grabber(self) -> Any:
         """This thread's connection, opened on first use."""
@@ -102,7 +111,14 @@ class Screen:
                 ) from error
             self._own.grabber = grabber
             self._own.window = ActiveWindow()
+            self._own.layout = self._own.window.monitors()
         return grabber
+
+
+def transform_of(name: str, place: Mapping[str, int], pixels: tuple[int, int]) -> Transform:
+    """Where a picture of so many pixels lies. `place` is in units of the input, which macOS counts in points."""
+    scale = pixels[0] / place["width"]
+    return Transform(name, round(place["left"] * scale), round(place["top"] * scale), *pixels, scale)
 
 
 def refuse_unusable_session() -> None:

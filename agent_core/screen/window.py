@@ -1,4 +1,7 @@
-"""The title of the active window, from the window manager. Empty where it is not known: never a reason to fail."""
+"""What the X server knows beside the pixels: the active window's title and where the monitors lie.
+
+Empty where it is not known: never a reason to fail.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,21 @@ class ActiveWindow:
             return ""
         value = name.value if name is not None else b""
         return (_decoded(value) if isinstance(value, bytes) else str(value))[:LONGEST_TITLE]
+
+    def monitors(self) -> tuple[tuple[int, int, int, int], ...]:
+        """(left, top, width, height) in pixels of every monitor that is on now, empty if unknown."""
+        if self._display is None or not self._display.has_extension("RANDR"):
+            return ()
+        from Xlib import error
+
+        try:
+            found = self._display.screen().root.xrandr_get_monitors().monitors
+        except error.XError:
+            return ()
+        except (error.ConnectionClosedError, OSError):
+            self._display = None
+            return ()
+        return tuple((m.x, m.y, m.width_in_pixels, m.height_in_pixels) for m in found)
 
     def close(self) -> None:
         if self._display is not None:
