@@ -131,7 +131,7 @@ class Desk(QObject):
 
     def choose_mode(self, mode: str) -> None:
         """From the next run on; a stricter mode holds for the run under way as well."""
-        self._save(replace(self.settings, safety=replace(self.settings.safety, mode=mode)))
+        self.save(replace(self.settings, safety=replace(self.settings.safety, mode=mode)))
 
     def closing(self) -> None:
         """The task window's close button: into the tray, or onto the strip, or the end; never to nowhere."""
@@ -146,7 +146,7 @@ class Desk(QObject):
             self.window.show_without_focus()
 
     def show_settings(self) -> None:
-        self.others.settings(self.settings).saved.connect(self._save)
+        self.others.settings(self.settings).saved.connect(self.save)
 
     def show_history(self) -> None:
         self.others.history(self._replay, self.settings.privacy.consent == "yes")
@@ -243,10 +243,10 @@ class Desk(QObject):
 
     def _consented(self, word: str) -> None:
         if word != "unasked":
-            self._save(replace(self.settings, privacy=replace(self.settings.privacy, consent=word)))
+            self.save(replace(self.settings, privacy=replace(self.settings.privacy, consent=word)))
         self._begin()
 
-    def _save(self, changed: Settings) -> None:
+    def save(self, changed: Settings) -> None:
         changed = settings_file.with_adapter_of_file(changed, self.settings)
         looks = (changed.ui.theme, changed.ui.language) != (self.settings.ui.theme, self.settings.ui.language)
         before, self.settings = self.settings, changed

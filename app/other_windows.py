@@ -10,6 +10,7 @@ from agent_core import settings as settings_file
 from agent_core.settings import Settings
 from app.consent import ConsentWindow
 from app.crash import CrashWindow
+from app.first_run import Check, FirstRun
 from app.help_window import HelpWindow
 from app.models_window import ModelsWindow
 from app.run_window import RunWindow
@@ -65,6 +66,9 @@ class OtherWindows(dict[str, QWidget]):
 
     def help(self) -> HelpWindow:
         return self._show("help", HelpWindow())
+
+    def first_run(self, check: Check) -> FirstRun:
+        return self._show("first-run", FirstRun(check))
 
     def consent(self) -> ConsentWindow:
         return self._show("consent", ConsentWindow())

@@ -6,6 +6,7 @@ in `setting_phrases.py`.
 
 from __future__ import annotations
 
+from app.phrases_first_run import FIRST_RUN
 from app.phrases_history import HISTORY
 from app.phrases_training import TRAINING
 
@@ -270,6 +271,7 @@ PHRASES: dict[str, tuple[str, str]] = {
         "A fault in Deskhand ended this run. What was done so far stays. Details are in {file}.",
         "Deskhand 的故障结束了本次运行。已完成的内容保留。详情见 {file}。",
     ),
+    **FIRST_RUN,
     **HISTORY,
     **TRAINING,
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from dataclasses import replace
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
@@ -16,6 +17,7 @@ from app import autostart, pictures, qt_words, theme, wiring, words
 from app.agent_thread import Agent
 from app.crash import CrashReports
 from app.desk import Desk
+from app.first_run import FirstChoices
 from app.hotkey import Hotkeys
 from app.single_instance import Doorbell, hand_over
 from app.tray import Tray
@@ -62,8 +64,11 @@ def run(args: argparse.Namespace) -> int:
         hotkeys.start()
     except DeskhandError as error:
         desk.window.complain(str(error))
+    welcome = _Welcome(desk)
     if args.task:
         desk.start(args.task)
+    elif not args.in_tray and welcome.due:
+        welcome.begin()
     code = app.exec()
     desk.close()
     hotkeys.stop()
@@ -86,6 +91,34 @@ class _Follower:
             autostart.switch(now.ui.autostart)
         except SettingsError as error:
             self._desk.window.complain(str(error))
+
+
+class _Welcome:
+    """The first run's window: until it was gone through, or the person has said whether runs may be kept."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @property
+    def due(self) -> bool:
+        return self._desk.settings.privacy.consent == "unasked" and not self._desk.remembered.get("welcomed")
+
+    def begin(self) -> None:
+        self._desk.others.first_run(self._check).finished.connect(self._end)
+
+    def _check(self) -> int:
+        return wiring.check_screen(self._desk.settings.run.monitor)
+
+    def _end(self, chosen: FirstChoices) -> None:
+        desk = self._desk
+        desk.remembered.set("welcomed", "yes")
+        if chosen.consent != "unasked":
+            desk.save(replace(desk.settings, privacy=replace(desk.settings.privacy, consent=chosen.consent)))
+        if chosen.task:
+            desk.window.input.setPlainText(chosen.task)
+        desk.show_window()
+        if chosen.other_model:
+            desk.others.models()
 
 
 def _let_python_run() -> None:

@@ -211,6 +211,17 @@ def scripted(name: str) -> Brain:
         raise ModelError(f"The replies in {file} cannot be used ({error}). Give a JSON list of texts.") from error
 
 
+def check_screen(monitor: int) -> int:
+    """How many monitors are seen. Raises DeskhandError where this one cannot be seen or the pointer does not obey."""
+    operator = DesktopOperator(monitor, 0.0)
+    try:
+        operator.check()
+        operator.look()
+        return len(operator.monitors())
+    finally:
+        operator.close()
+
+
 def replay(run_id: str) -> Path:
     """Makes the replay page of a kept run in the data folder; it goes with the run. Raises StoreError."""
     return write_replay(run_id, paths.replays_folder() / f"{run_id}.html")

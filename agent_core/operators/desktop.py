@@ -42,7 +42,7 @@ from agent_core.operators.xinput import X_ERRORS, XInput, pause
 from agent_core.screen.capture import Screen, refuse_unusable_session
 from agent_core.screen.settle import settled
 from agent_core.secrets import VAULT
-from agent_core.step import Outcome, Screenshot
+from agent_core.step import Outcome, Screenshot, Transform
 
 LEFT, RIGHT = 1, 3
 WHEEL: dict[Direction, int] = {"up": 4, "down": 5, "left": 6, "right": 7}
@@ -105,6 +105,10 @@ class DesktopOperator:
     def check(self) -> None:
         """Whether the pointer goes where it is sent on this monitor. Raises ScreenError or InputError when not."""
         check_pointer(self._screen.place())
+
+    def monitors(self) -> tuple[Transform, ...]:
+        """Every monitor that is on. Raises ScreenError: no display."""
+        return self._screen.monitors()
 
     def look(self) -> Screenshot:
         """A settled frame of the monitor. Raises ScreenError when there is nothing usable to see."""

@@ -38,6 +38,7 @@ from app.approval import ApprovalPanel
 from app.call_user import CallPanel
 from app.consent import ConsentWindow
 from app.crash import CrashWindow
+from app.first_run import FirstRun
 from app.help_window import HelpWindow
 from app.labels import CHOICES
 from app.models_window import ModelsWindow
@@ -162,6 +163,7 @@ WINDOWS: dict[str, Callable[[], QWidget]] = {
     "strip": strip,
     "screenshot": screenshot,
     "consent": ConsentWindow,
+    "first-run": lambda: FirstRun(lambda: 1),
     "crash": crash,
     "help": HelpWindow,
 }
