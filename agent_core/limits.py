@@ -49,7 +49,8 @@ class Limits:
 
     `refusals` and `problems` (replies that cannot be read) are those in a row that end a run or go to the person;
     `per_minute` is the most actions in any minute, more are held back; 0 sets no limit. An approval not given within
-    `approval_seconds` is a deny, whatever the window that asks is doing.
+    `approval_seconds` is a deny, whatever the window that asks is doing. `replies` is how many a model that can draw is
+    asked for each time, of which the majority counts.
     """
 
     steps: int = 40
@@ -58,6 +59,7 @@ class Limits:
     problems: int = 2
     per_minute: int = 90
     approval_seconds: float = 3600.0
+    replies: int = 1
 
 
 def limits_of(wanted: Settings) -> Limits:
@@ -67,6 +69,7 @@ def limits_of(wanted: Settings) -> Limits:
         seconds=wanted.run.max_minutes * 60,
         per_minute=wanted.run.actions_per_minute,
         approval_seconds=wanted.safety.approval_seconds,
+        replies=wanted.run.best_of,
     )
 
 

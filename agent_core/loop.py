@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from threading import Event
 
+from agent_core import best_of
 from agent_core.acting import Acting, same_place
 from agent_core.actions import Finished
 from agent_core.errors import DeskhandError, TaskError
@@ -136,8 +137,8 @@ class _Running:
         notes = (*hands.told(), caution) if caution else hands.told()
         prompt = parts.dialect.render(self.run.task, self.history, shot, notes)
         hands.watch("thinking")
-        reply = parts.model.reply(prompt, hands.until, self.on_text())
-        intent = Intent("", ()) if self.stop.is_set() else parts.dialect.parse(reply.text, shot)
+        reply, intent = best_of.asked(parts, prompt, shot, hands.until, self.on_text())
+        intent = Intent("", ()) if self.stop.is_set() else intent
         turn = Turn(hands.turn, shot, prompt, reply, intent)
         if self.stop.is_set():
             return replace(turn, status=Status.STOPPED), shot

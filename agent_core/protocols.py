@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Event
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agent_core.actions import Action
 from agent_core.step import (
@@ -58,6 +58,14 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Ends the child process or connection."""
+
+
+@runtime_checkable
+class Draws(Protocol):
+    """A model that can be asked for other replies than the one it would give."""
+
+    def draw(self, prompt: Prompt, stop: Event) -> Reply:
+        """One reply sampled at temperature 1; as `Model.reply` otherwise."""
 
 
 class Dialect(Protocol):

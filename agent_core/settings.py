@@ -78,6 +78,12 @@ class RunSettings:
     max_minutes: float = setting(
         30.0, "Longest time of one run in minutes, waiting for you not counted.", low=0.1, high=1440
     )
+    best_of: int = setting(
+        1,
+        "How many replies the model is asked for at each step, of which the majority counts; 1 is the fastest.",
+        low=1,
+        high=16,
+    )
     settle_seconds: float = setting(
         1.5, "How long to wait for the screen to come to rest after an action.", low=0, high=30
     )

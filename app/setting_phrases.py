@@ -17,6 +17,7 @@ SETTINGS: dict[str, str] = {
     "safety.only_real_input": "电脑有真实的鼠标和键盘时，许可只接受来自它们的答复。使用远程桌面时请关闭。",
     "run.max_steps": "一次运行最多的动作数。",
     "run.max_minutes": "一次运行最长的时间（分钟），等待您的时间不计。",
+    "run.best_of": "每一步向模型要几个回复，以多数为准；1 最快。",
     "run.settle_seconds": "每个动作之后等待屏幕静止的时间（秒）。",
     "run.actions_per_minute": "每分钟最多的动作数，超出的会推迟执行。",
     "run.folder": "任务文件夹，终端命令从这里开始；留空则为您的主目录。",

@@ -49,6 +49,7 @@ class Args:
     tasks: str = knob("", "task names, comma separated; the evaluated ones if empty")
     episodes: int = knob(0, "episodes a task; 0 takes the suite's own number")
     max_steps: int = knob(12, "most actions an episode")
+    best_of: int = knob(1, "replies asked for at each step, of which the majority counts")
     threads: int = knob(2, "threads of reader and model")
     db: str = knob("", "folder of a trace store to keep the runs in; not kept if empty")
     json: str = knob("", "file for the result")
@@ -105,7 +106,8 @@ def attempt(
         try:
             acts, reader = model or episode.teacher, None if model else episode.reader
             reads = reader or ElementReader(threads=args.threads)
-            one = run_episode(args.suite, task, seed, episode, acts, reads, recorder, Elements(), args.max_steps, mode)
+            limits = (args.max_steps, mode, args.best_of)
+            one = run_episode(args.suite, task, seed, episode, acts, reads, recorder, Elements(), *limits)
         finally:
             episode.close()
         if one.reward is not None:
@@ -147,6 +149,7 @@ def summary(args: Args, rollouts: dict[str, list[Rollout]]) -> dict[str, Any]:
             **{name: statistics.median(values) if values else math.nan for name, values in parts.items()},
         },
         "mode": args.mode,
+        "best_of": args.best_of,
         **questions.summary(
             {task: [r.turns for r in of_task] for task, of_task in rollouts.items()}, consequential(args.suite)
         ),

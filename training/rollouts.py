@@ -61,9 +61,11 @@ def run_episode(
     dialect: Dialect,
     max_steps: int,
     mode: Mode = "sandbox",
+    best_of: int = 1,
 ) -> Rollout:
     """Runs one opened episode to its end or to `max_steps` actions and scores it from the outside.
 
+    The model is asked for `best_of` replies each time, of which the majority counts.
     In another `mode` than the sandbox's, what the gate asks is allowed and counted (see `questions`).
     """
     gate = Gate(mode)
@@ -87,7 +89,7 @@ def run_episode(
         recorder=recorder,
         reader=reader,
         approve=gate.approve,
-        limits=loop.Limits(steps=max_steps, seconds=300),
+        limits=loop.Limits(steps=max_steps, seconds=300, replies=best_of),
     )
     turns: list[Turn] = []
     began = time.monotonic()

@@ -8,6 +8,7 @@ and the key comes from the system's keyring.
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import queue
 import threading
@@ -141,6 +142,12 @@ class HttpChat:
         reason: StopReason = "stopped" if stop.is_set() else heard.stop_reason or "stop"
         spent = (time.perf_counter() - started) * 1000
         return Reply(heard.text, (), (), reason, spent, heard.prompt_tokens, heard.reused_tokens)
+
+    def draw(self, prompt: Prompt, stop: Event) -> Reply:
+        """One reply sampled at temperature 1, whatever this model's own is. Raises ModelError as `reply` does."""
+        warm = copy.copy(self)  # nothing but settings is kept between replies
+        warm._settings = self._settings | {"temperature": 1.0}
+        return warm.reply(prompt, stop)
 
     def close(self) -> None:
         """Nothing is kept open between replies."""

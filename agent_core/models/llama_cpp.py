@@ -95,6 +95,13 @@ class LlamaCpp:
             raise ModelError(f"The model {self.name!r} reads text only; choose a model that sees pictures.")
         return self._answered({"prompt": prompt.chatml(), "seed": self._seeds.getrandbits(32)}, stop, _Said(on_text))
 
+    def draw(self, prompt: Prompt, stop: Event) -> Reply:
+        """One reply sampled at temperature 1, whatever this model's own is. Raises ModelError as `reply` does."""
+        if any(message.images for message in prompt.messages):
+            raise ModelError(f"The model {self.name!r} reads text only; choose a model that sees pictures.")
+        ask = {"prompt": prompt.chatml(), "seed": self._seeds.getrandbits(32), "temperature": 1.0}
+        return self._answered(ask, stop, _Said(None))
+
     def sample(self, tokens: Sequence[int], seed: int, adapter: Path | None = None) -> Reply:
         """Answers a prompt of these token ids, for training: with a seed of its own, and the adapter GGUF put on
         first if it is another one than before. Raises ModelError."""
@@ -103,7 +110,7 @@ class LlamaCpp:
 
     def _answered(self, asked: dict[str, Any], stop: Event, said: _Said) -> Reply:
         started = time.perf_counter()
-        ask = asked | {"ask": 0, "max_new_tokens": self._max_new_tokens, "temperature": self._temperature}
+        ask = {"ask": 0, "max_new_tokens": self._max_new_tokens, "temperature": self._temperature} | asked
         with self._lock:
             try:
                 done = self._ask(ask, stop, said)

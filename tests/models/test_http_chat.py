@@ -138,6 +138,13 @@ def ask(server: Server, *plays: Callable[[Handler], None], stop: Event | None = 
     return model.reply(PROMPT, stop or Event(), pieces.append), pieces
 
 
+def test_a_drawn_reply_is_asked_for_at_temperature_1(server: Server) -> None:
+    server.plays = [whole]
+    model = HttpChat(server.url, "agent-7b")
+    assert model.draw(PROMPT, Event()).text == model.reply(PROMPT, Event()).text == "wait() 你好"
+    assert [body["temperature"] for body in server.bodies] == [1.0, 0.0]
+
+
 def test_a_streamed_reply_is_put_together(server: Server) -> None:
     reply, pieces = ask(server, whole)
     assert reply.text == "wait() 你好"

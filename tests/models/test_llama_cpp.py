@@ -143,6 +143,13 @@ def test_sampling_is_reproducible_and_says_the_probabilities_it_drew_with() -> N
     assert first[0].token_ids != first[1].token_ids != other[0].token_ids
 
 
+def test_a_greedy_model_can_be_asked_to_draw_and_stays_greedy(model: LlamaCpp) -> None:
+    before = model.reply(STORY, Event()).token_ids
+    drawn = {model.draw(STORY, Event()).token_ids for _ in range(3)}
+    assert len(drawn) > 1
+    assert model.reply(STORY, Event()).token_ids == before
+
+
 def test_a_child_killed_in_the_middle_is_started_again_unnoticed() -> None:
     model = LlamaCpp(BASE, context=512, max_new_tokens=24)
     try:
