@@ -38,7 +38,7 @@ class OtherWindows(dict[str, QWidget]):
 
     def settings(self, settings: Settings) -> SettingsWindow:
         window = self._show("settings", SettingsWindow(settings))
-        window.help_opened.connect(self.help)
+        window.help_opened.connect(self.what_it_asks)
         return window
 
     def history(self, replay: Replay, keeping: bool) -> TraceWindow:
@@ -66,6 +66,9 @@ class OtherWindows(dict[str, QWidget]):
 
     def help(self) -> HelpWindow:
         return self._show("help", HelpWindow())
+
+    def what_it_asks(self) -> HelpWindow:
+        return self._show("help", HelpWindow("what-deskhand-asks"))
 
     def first_run(self, check: Check) -> FirstRun:
         return self._show("first-run", FirstRun(check))

@@ -158,7 +158,7 @@ PHRASES: dict[str, tuple[str, str]] = {
     "tray.models": ("Models", "模型"),
     "tray.training": ("Training", "训练"),
     "tray.settings": ("Settings", "设置"),
-    "tray.help": ("What Deskhand asks", "Deskhand 会询问什么"),
+    "tray.help": ("Help", "帮助"),
     "tray.quit": ("Quit", "退出"),
     # consent
     "consent.title": ("May Deskhand keep your runs?", "Deskhand 可以保存您的运行记录吗？"),
@@ -255,6 +255,11 @@ PHRASES: dict[str, tuple[str, str]] = {
     ),
     "keys.first": ("Choose other keys first", "请先更改按键"),
     "settings.help": ("What Deskhand asks, and what it cannot promise", "Deskhand 会询问什么，不能保证什么"),
+    "help.title": ("Help", "帮助"),
+    "help.guide": ("Guide", "使用指南"),
+    "help.keyboard": ("Keyboard", "键盘"),
+    "help.what-deskhand-asks": ("What it asks", "会询问什么"),
+    "help.use-ui-tars": ("Use UI-TARS", "使用 UI-TARS"),
     "help.missing": ("The page {file} is missing. Install Deskhand again.", "找不到页面 {file}，请重新安装 Deskhand。"),
     # crash and start
     "crash.title": ("Deskhand met a fault of its own", "Deskhand 自身出现故障"),
