@@ -23,6 +23,7 @@ from agent_core.step import Outcome, Run, Screenshot, Status, Step, Turn, Verdic
 PATCH_RADIUS = 24  # device pixels around the target that must not change while a person decides
 FOCUS_RADIUS = 160  # the same around what has the keyboard, which shows that at its edges
 HANDED_BACK = "The user took over and gave back. Look again at what is there now."
+ADDED = "The user adds: "
 REST_DROPPED = "The screen changed after the first action, so the rest was not done. Look again."
 STALE_SECONDS = 1.0  # a frame that the model thought about for longer is looked at again before it is acted on
 NO_LETTERS = re.compile(r"[\W\d_]+")
@@ -69,6 +70,7 @@ class Acting:
         self.until = Until(stop, self.time_left)
         self.pace = Pace(parts.limits.per_minute)
         self.notes: list[str] = []
+        self._added: list[str] = []
         self.turn = 1
         self.steps = self.refusals = 0
         self.focus: Point | None = None
@@ -98,6 +100,17 @@ class Acting:
         elements = self.parts.reader.read(shot)
         return replace(shot, elements=elements, read_ms=(time.perf_counter() - began) * 1000)
 
+    def has_more(self) -> bool:
+        """Whether the person has added something that the model has not been told."""
+        self._added += [f"{ADDED}{text}" for text in self.parts.added()]
+        return bool(self._added)
+
+    def added(self) -> tuple[str, ...]:
+        """What they have added since the last call, for the model."""
+        self.has_more()
+        added, self._added = tuple(self._added), []
+        return added
+
     def take_back(self) -> Screenshot | None:
         """Waits while the run is paused; then what there is now, None if it was not paused."""
         pause = self.asking.while_paused(self.steps or None)
@@ -117,6 +130,7 @@ class Acting:
             return shot
         if pause.taken:
             self.notes.append(HANDED_BACK)
+        if pause.taken or self.has_more():
             return None
         thought_on = first and not pause and time.monotonic() - self.read_at > STALE_SECONDS
         if (first and not pause and not thought_on) or isinstance(action, Finished | CallUser | Wait | Terminal):

@@ -122,6 +122,8 @@ class _Running:
             turn = replace(turn, status=status)
             if status is not Status.RUNNING or step.outcome is None or not step.outcome.ok:
                 break
+        if turn.status is Status.FINISHED and hands.has_more():
+            turn = replace(turn, status=Status.RUNNING)
         if not steps and turn.status is Status.RUNNING:
             self.parts.recorder.replied(self.run, turn)
         turn = replace(turn, steps=tuple(steps), notes=(*hands.told(), *turn.notes))
@@ -134,12 +136,13 @@ class _Running:
         """The turn as far as the reply; not RUNNING any more if the run is over with it."""
         parts, hands = self.parts, self.hands
         caution = parts.caution(shot, self.run.task) if parts.caution is not None else ""
-        notes = (*hands.told(), caution) if caution else hands.told()
+        added = hands.added()
+        notes = (*hands.told(), *added, caution) if caution else (*hands.told(), *added)
         prompt = parts.dialect.render(self.run.task, self.history, shot, notes)
         hands.watch("thinking")
         reply, intent = best_of.asked(parts, prompt, shot, hands.until, self.on_text())
         intent = Intent("", ()) if self.stop.is_set() else intent
-        turn = Turn(hands.turn, shot, prompt, reply, intent)
+        turn = Turn(hands.turn, shot, prompt, reply, intent, notes=added)
         if self.stop.is_set():
             return replace(turn, status=Status.STOPPED), shot
         if hands.time_left() <= 0:

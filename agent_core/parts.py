@@ -29,7 +29,8 @@ class Parts:
     """Everything a run needs. No approver means denied, no answerer means no answer.
 
     `caution` gives a sentence for the model about what a screen says, e.g. that text on it gives orders; empty mostly.
-    `heard` is told what the agent's own terminal printed.
+    `heard` is told what the agent's own terminal printed. `added` gives what the person has written meanwhile, each
+    text once.
     The run stands still while `pause` is set. `taken` is set after it when it was a person's hand on the mouse that
     paused it; the loop clears it once the person has given the machine back.
     """
@@ -46,5 +47,6 @@ class Parts:
     heard: Callable[[str], None] | None = None
     limits: Limits = field(default_factory=Limits)
     watch: Callable[[Progress], None] = lambda progress: None
+    added: Callable[[], tuple[str, ...]] = tuple
     pause: Event | None = None
     taken: Event | None = None

@@ -95,6 +95,8 @@ class Line(Protocol):
 
     def answer(self, question: str, shot: Screenshot) -> Future[str | None]: ...
 
+    def added(self) -> tuple[str, ...]: ...
+
     def watch(self, progress: Progress) -> None: ...
 
     def preparing(self, fraction: float, what: str) -> None: ...
@@ -129,6 +131,7 @@ class Agent(QObject):
         self.paused, self.taken = threading.Event(), threading.Event()
         self._own_escapes = own_escapes
         self._stop = threading.Event()
+        self._added: queue.SimpleQueue[str] = queue.SimpleQueue()  # what the person has written during the run
         self._jobs: queue.SimpleQueue[Job | Settings | Word | None] = queue.SimpleQueue()
         self._bench = bench
         self._fitted: Fitted | None = None
@@ -153,6 +156,10 @@ class Agent(QObject):
 
     def stop(self) -> None:
         self._stop.set()
+
+    def add(self, text: str) -> None:
+        """Something the person adds to the task of the run under way; the model is told at its next step."""
+        self._added.put(text)
 
     def pause(self, wanted: bool) -> None:
         if wanted:
@@ -194,6 +201,12 @@ class Agent(QObject):
         self._asked = answer
         self.called.emit(Call(question, shot, answer))
         return answer
+
+    def added(self) -> tuple[str, ...]:
+        texts = []
+        while not self._added.empty():
+            texts.append(self._added.get())
+        return tuple(texts)
 
     def watch(self, progress: Progress) -> None:
         self.progressed.emit(progress)
@@ -246,6 +259,7 @@ class Agent(QObject):
     def _run(self, job: Job) -> Ending:
         self._safety = job.settings.safety
         self._asked = None
+        self.added()  # what was added to the run before is not for this one
         end = Ending(Status.STOPPED, words.say("run.stopped_early"))
         try:
             self._fitted = self._bench.fit(job, self)

@@ -19,6 +19,7 @@ from agent_core.settings import Settings
 from agent_core.step import Run, Screenshot, Status
 from app import modes, states, theme, words
 from app.agent_thread import Agent, Ending, Job
+from app.aside import AWAY_MS, Aside
 from app.asked import Asked
 from app.other_windows import OtherWindows
 from app.overlay import Overlay
@@ -32,7 +33,6 @@ from app.trace_window import Replay
 from app.tray import Tray
 
 TICK_MS = 200
-AWAY_MS = 150  # the window manager gives the focus to the window below before the agent looks
 
 
 class Desk(QObject):
@@ -47,6 +47,7 @@ class Desk(QObject):
         self._replay = replay
         self.remembered = Remembered()
         self.window = TaskWindow(settings)
+        self._aside = Aside(self.window, agent, self)
         self.strip = Strip()
         self.asked = Asked()
         self.overlay = Overlay()
@@ -87,7 +88,7 @@ class Desk(QObject):
         self.window.show()
         self.window.setWindowState(self.window.windowState() & ~Qt.WindowState.WindowMinimized)
         self.window.raise_()
-        if not self.state.busy:
+        if not self.state.busy or self.state is State.PAUSED:
             self.window.activateWindow()
             self.window.input.setFocus()
 
@@ -122,7 +123,7 @@ class Desk(QObject):
     def pause(self, wanted: bool) -> None:
         if self.state.busy and not self._stopping:
             self._taken = False
-            self.agent.pause(wanted)
+            self._aside.pause(wanted)
             self._show(State.PAUSED if wanted else State.RUNNING)
             self._say_progress()
 
@@ -278,18 +279,17 @@ class Desk(QObject):
         agent.took_over.connect(self._taken_over)
         agent.ended.connect(self._ended)
         window.sent.connect(self.start)
-        window.paused.connect(self.pause)
-        window.stopped.connect(self.stop)
+        window.added.connect(agent.add)
         window.mode_chosen.connect(self.choose_mode)
         window.closing.connect(self.closing)
         window.rated.connect(agent.rate)
         self.strip.opened.connect(self.show_window)
-        self.strip.paused.connect(self.pause)
-        self.strip.stopped.connect(self.stop)
-        self.asked.stopped.connect(self.stop)
+        for pauser in (window, self.strip):
+            pauser.paused.connect(self.pause)
+        for stopper in (window, self.strip, self.asked, tray):
+            stopper.stopped.connect(self.stop)
         tray.opened.connect(self.show_window)
         tray.pause_toggled.connect(self.toggle_pause)
-        tray.stopped.connect(self.stop)
         for opener in (window, tray):
             opener.history_opened.connect(self.show_history)
             opener.settings_opened.connect(self.show_settings)

@@ -42,7 +42,10 @@ PHRASES: dict[str, tuple[str, str]] = {
     # task window
     "task.title": ("Deskhand", "Deskhand"),
     "task.placeholder": ("Type a task", "输入任务"),
-    "task.placeholder_busy": ("Stop the run to type another task", "停止当前任务后可输入新任务"),
+    "task.placeholder_busy": ("Pause the run to add something", "暂停后可以补充说明"),
+    "task.placeholder_paused": ("Add something for the agent to know", "补充告诉智能体的内容"),
+    "task.add": ("Add and resume", "补充并继续"),
+    "task.you_add": ("You add", "您补充"),
     "task.you": ("You", "您"),
     "task.send": ("Start", "开始"),
     "task.pause": ("Pause", "暂停"),

@@ -31,6 +31,7 @@ class TaskWindow(QWidget):
     """One window, one run at a time."""
 
     sent = Signal(str)
+    added = Signal(str)  # to the task of the run that is paused, which goes on with it
     paused = Signal(bool)
     stopped = Signal()
     mode_chosen = Signal(str)
@@ -102,18 +103,19 @@ class TaskWindow(QWidget):
         self.dot.setPixmap(pictures.icon(state).pixmap(QSize(18, 18)))
         self.status.setText(words.say(f"state.{state.value}"))
         self.dot.setAccessibleName(self.status.text())
-        busy = state.busy
-        self.send_button.setVisible(not busy)
-        self.pause_button.setVisible(busy)
-        self.stop_button.setVisible(busy)
+        busy, shut = state.busy, state.busy and state is not State.PAUSED
+        self.send_button.setText(words.say("task.add" if busy else "task.send"))
+        for each, seen in ((self.send_button, not shut), (self.pause_button, busy), (self.stop_button, busy)):
+            each.setVisible(seen)
         self.keep.setVisible(not busy)  # whether a run is kept is settled before it begins
         self.pause_button.setText(words.say("task.resume" if state is State.PAUSED else "task.pause"))
-        self.input.setReadOnly(busy)
-        self.input.setPlaceholderText(words.say("task.placeholder_busy" if busy else "task.placeholder"))
+        self.input.setReadOnly(shut)
+        rest = "_busy" if shut else "_paused" if busy else ""
+        self.input.setPlaceholderText(words.say(f"task.placeholder{rest}"))
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating, busy)
         handle = self.windowHandle()
         if handle is not None:  # while a run acts, a click in here must not take the keyboard from the program in use
-            handle.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, busy)
+            handle.setFlag(Qt.WindowType.WindowDoesNotAcceptFocus, shut)
         self._name_send()
 
     def show_mode(self, now: Mode, chosen: Mode) -> None:
@@ -266,6 +268,11 @@ class TaskWindow(QWidget):
         text = self.input.toPlainText().strip()
         if text and not self._state.busy:
             self.sent.emit(text)
+        elif text and self._state is State.PAUSED:
+            self.input.clear()
+            self._add(said_card(words.say("task.you_add"), text))
+            self.added.emit(text)
+            self.paused.emit(False)
 
     def _pause(self) -> None:
         self.paused.emit(self._state is not State.PAUSED)

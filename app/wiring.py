@@ -103,6 +103,7 @@ class Workbench:
             caution=policy.note,
             heard=policy.heard,
             answer=line.answer,
+            added=line.added,
             limits=replace(limits, approval_seconds=limits.approval_seconds + GRACE_S),
             watch=line.watch,
             pause=line.paused,

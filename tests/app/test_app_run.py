@@ -238,3 +238,35 @@ def test_a_damaged_database_is_set_aside_and_said(
     wait_for_end(desk, qtbot)
     assert rows("SELECT status FROM run_ends") == [("finished",)]
     assert [file for file in home.iterdir() if file.name.startswith("traces.db.damaged")]
+
+
+def test_what_is_added_in_a_pause_reaches_the_model_at_its_next_step(
+    start: Start, person: Person, editor: Editor, qtbot: QtBot
+) -> None:
+    more = [f"Thought: More.\nAction: type(content='word{n} ')" for n in range(4)]
+    desk = start([IN_TEXT, WRITE, *more, SAVE, DONE], delay=0.7, pause_on_mouse=False)
+    turns: list[object] = []
+    desk.agent.turned.connect(turns.append)
+    send(desk, person, "Write hello into the note")
+    qtbot.waitUntil(lambda: len(turns) >= 2, timeout=30_000)
+    desk.pause(True)
+    desk.show_window()
+    qtbot.waitUntil(desk.window.input.hasFocus, timeout=15_000)
+    person.type("and save it twice")
+    person.key("Return")
+    qtbot.waitUntil(lambda: desk.state is not State.PAUSED, timeout=15_000)
+    assert desk.window.input.toPlainText() == ""
+    assert "and save it twice" in said(desk)
+    wait_for_end(desk, qtbot)
+    told = [
+        n
+        for n, prompt in rows("SELECT n, prompt FROM turns ORDER BY n")
+        if "The user adds: and save it twice" in str(prompt)
+    ]
+    every = [n for (n,) in rows("SELECT n FROM turns ORDER BY n")]
+    assert told  # from the step after the pause to the last one
+    assert told == every[every.index(told[0]) :]
+    assert (
+        editor.text.count("word") >= len(more) - 1
+    )  # the reply thought out before it was dropped: it knew nothing of it
+    assert "save it" not in editor.text
