@@ -24,6 +24,7 @@ from app.asked import Asked
 from app.other_windows import OtherWindows
 from app.overlay import Overlay
 from app.panel import on_screen
+from app.past_tasks import PastTasks
 from app.question import Approval, Call
 from app.remembered import Remembered
 from app.states import Stage, State
@@ -47,7 +48,7 @@ class Desk(QObject):
         self._replay = replay
         self.remembered = Remembered()
         self.window = TaskWindow(settings)
-        self._aside = Aside(self.window, agent, self)
+        self._aside, self._past = Aside(self.window, agent, self), PastTasks(self.window, self.remembered, self)
         self.strip = Strip()
         self.asked = Asked()
         self.overlay = Overlay()
@@ -280,7 +281,6 @@ class Desk(QObject):
         agent.ended.connect(self._ended)
         window.sent.connect(self.start)
         window.added.connect(agent.add)
-        window.mode_chosen.connect(self.choose_mode)
         window.closing.connect(self.closing)
         window.rated.connect(agent.rate)
         self.strip.opened.connect(self.show_window)
@@ -293,7 +293,7 @@ class Desk(QObject):
         for opener in (window, tray):
             opener.history_opened.connect(self.show_history)
             opener.settings_opened.connect(self.show_settings)
+            opener.mode_chosen.connect(self.choose_mode)
         self.others.open_from(tray)
-        tray.mode_chosen.connect(self.choose_mode)
         tray.quit_chosen.connect(self.quit)
         tray.lost.connect(self._tray_lost)
