@@ -33,6 +33,7 @@ def ranks() -> Iterator[DeviceMesh | None]:
     mesh = init_device_mesh(kind, (int(os.environ["WORLD_SIZE"]),))
     try:
         yield mesh
+        dist.barrier()  # a rank that leaves while another is still at work can take it down with it
     finally:
         dist.destroy_process_group()
 

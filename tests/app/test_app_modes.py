@@ -132,8 +132,10 @@ def test_the_help_page_opens_from_tray_and_settings(start: Start, person: Person
     page = desk.others["help"]
     assert isinstance(page, HelpWindow)
     assert page.page.toPlainText().startswith("Guide")
-    person.do("key", "--delay", "100", "Down", "Down")  # the list of pages has the keyboard
-    qtbot.waitUntil(lambda: "cannot promise" in page.page.toPlainText())
+    qtbot.waitActive(page, timeout=15_000)
+    qtbot.waitUntil(page.list.hasFocus, timeout=15_000)
+    person.do("key", "--delay", "100", "Down", "Down")
+    qtbot.waitUntil(lambda: "cannot promise" in page.page.toPlainText(), timeout=15_000)
     assert not page.page.openExternalLinks()
     desk.show_settings()
     settings = desk.others["settings"]
