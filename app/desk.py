@@ -48,7 +48,7 @@ class Desk(QObject):
         self._replay = replay
         self.remembered = Remembered()
         self.window = TaskWindow(settings)
-        self._aside, self._past = Aside(self.window, agent, self), PastTasks(self.window, self.remembered, self)
+        self._aside, self._past = Aside(self.window, agent, self), PastTasks(self.window, self)
         self.strip = Strip()
         self.asked = Asked()
         self.overlay = Overlay()

@@ -1,27 +1,26 @@
-"""The tasks that were given before: Up in the first line of the input brings the one before, Down the one after it."""
+"""The tasks that were given before: Up in the first line of the input brings the one before, Down the one after it.
+
+In memory alone: a task may hold what its person never agreed to have kept.
+"""
 
 from __future__ import annotations
-
-import json
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent, QTextCursor
 
-from app.remembered import Remembered
 from app.task_window import TaskWindow
 
 MOST = 50
-NAME = "past"
 
 
 class PastTasks(QObject):
-    """Kept over restarts, newest last. What was being typed comes back below the newest."""
+    """Of this start of the program, newest last. What was being typed comes back below the newest."""
 
-    def __init__(self, window: TaskWindow, remembered: Remembered, parent: QObject | None = None) -> None:
+    def __init__(self, window: TaskWindow, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._input, self._remembered = window.input, remembered
-        self._tasks = _read(remembered.get(NAME))
-        self._place, self._draft = len(self._tasks), ""
+        self._input = window.input
+        self._tasks: list[str] = []
+        self._place, self._draft = 0, ""
         window.sent.connect(self.keep)
         self._input.installEventFilter(self)
 
@@ -29,7 +28,6 @@ class PastTasks(QObject):
         """Puts a task at the end, where it was before if at all."""
         self._tasks = [*(each for each in self._tasks if each != task), task][-MOST:]
         self._place, self._draft = len(self._tasks), ""
-        self._remembered.set(NAME, json.dumps(self._tasks))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress and not self._input.isReadOnly():
@@ -54,12 +52,3 @@ class PastTasks(QObject):
         self._input.setPlainText(self._tasks[place] if place < len(self._tasks) else self._draft)
         self._input.moveCursor(QTextCursor.MoveOperation.End)
         return True
-
-
-def _read(text: str) -> list[str]:
-    """The kept tasks; none where they are damaged."""
-    try:
-        found = json.loads(text or "[]")
-    except ValueError:
-        return []
-    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

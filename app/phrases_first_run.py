@@ -39,7 +39,7 @@ FIRST_RUN: dict[str, tuple[str, str]] = {
     "first.checking": ("Looking at the screen and moving the pointer a little…", "正在查看屏幕并稍微移动指针…"),
     "first.checked": (
         "It can: {monitors} seen, and the pointer goes where it is sent.",
-        "可以：看到 {monitors}，指针能到达指定位置。",
+        "可以：看到{monitors}，指针能到达指定位置。",
     ),
     "first.one_monitor": ("one monitor", "一台显示器"),
     "first.monitors": ("{n} monitors", "{n} 台显示器"),
