@@ -137,7 +137,7 @@ class _Running:
         parts, hands = self.parts, self.hands
         caution = parts.caution(shot, self.run.task) if parts.caution is not None else ""
         added = hands.added()
-        notes = (*hands.told(), *added, caution) if caution else (*hands.told(), *added)
+        notes = (*hands.told(), *added, *([caution] if caution else []))
         prompt = parts.dialect.render(self.run.task, self.history, shot, notes)
         hands.watch("thinking")
         reply, intent = best_of.asked(parts, prompt, shot, hands.until, self.on_text())

@@ -32,7 +32,7 @@ class FirstChoices:
 
 
 class FirstRun(QWidget):
-    """Pages one after the other; Back and Next, or Alt and the arrow keys."""
+    """Pages one after the other, by Back and Next."""
 
     finished = Signal(object)  # FirstChoices
 
@@ -81,7 +81,7 @@ class FirstRun(QWidget):
         self.verdict.setText(words.say("first.checking"))
         self._chore = Chore(self._check, self)
         self._chore.done.connect(self._seen)
-        self._chore.failed.connect(self._unseen)
+        self._chore.failed.connect(self._judge)
         self._chore.start()
 
     # -- pages -------------------------------------------------------------------------------------------------------
@@ -139,10 +139,9 @@ class FirstRun(QWidget):
 
     def _seen(self, monitors: int) -> None:
         told = words.say("first.one_monitor") if monitors == 1 else words.say("first.monitors", n=monitors)
-        self.verdict.setText(words.say("first.checked", monitors=told))
-        self.again.setEnabled(True)
+        self._judge(words.say("first.checked", monitors=told))
 
-    def _unseen(self, sentence: str) -> None:
+    def _judge(self, sentence: str) -> None:
         self.verdict.setText(sentence)
         self.again.setEnabled(True)
 

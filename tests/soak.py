@@ -23,6 +23,7 @@ from pathlib import Path
 
 from agent_core import paths, settings
 from agent_core.screen.virtual import VirtualDesktop
+from tests.benches.measure import resident_megabytes
 
 ROOT = Path(__file__).resolve().parents[1]
 TITLE = "Deskhand"
@@ -142,11 +143,9 @@ def ends() -> list[str]:
 
 
 def held_by(process: int) -> Held:
-    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    memory = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024
     threads = Path(f"/proc/{process}/task").iterdir()
     children = sum(len((each / "children").read_text(encoding="utf-8").split()) for each in threads)
-    return Held(round(memory, 1), len(os.listdir(f"/proc/{process}/fd")), children)
+    return Held(round(resident_megabytes(process), 1), len(os.listdir(f"/proc/{process}/fd")), children)
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -106,8 +106,9 @@ def attempt(
         try:
             acts, reader = model or episode.teacher, None if model else episode.reader
             reads = reader or ElementReader(threads=args.threads)
-            limits = (args.max_steps, mode, args.best_of)
-            one = run_episode(args.suite, task, seed, episode, acts, reads, recorder, Elements(), *limits)
+            one = run_episode(
+                args.suite, task, seed, episode, acts, reads, recorder, Elements(), args.max_steps, mode, args.best_of
+            )
         finally:
             episode.close()
         if one.reward is not None:

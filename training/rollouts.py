@@ -93,7 +93,6 @@ def run_episode(
     )
     turns: list[Turn] = []
     began = time.monotonic()
-    text = ""
     reward: float | None
     try:
         running = loop.run_task(run, parts, Event())

@@ -91,22 +91,23 @@ class LlamaCpp:
 
         Raises ModelError: cannot be loaded, prompt too long, or the second crash on one prompt.
         """
-        if any(message.images for message in prompt.messages):
-            raise ModelError(f"The model {self.name!r} reads text only; choose a model that sees pictures.")
-        return self._answered({"prompt": prompt.chatml(), "seed": self._seeds.getrandbits(32)}, stop, _Said(on_text))
+        return self._replied(prompt, stop, _Said(on_text))
 
     def draw(self, prompt: Prompt, stop: Event) -> Reply:
         """One reply sampled at temperature 1, whatever this model's own is. Raises ModelError as `reply` does."""
-        if any(message.images for message in prompt.messages):
-            raise ModelError(f"The model {self.name!r} reads text only; choose a model that sees pictures.")
-        ask = {"prompt": prompt.chatml(), "seed": self._seeds.getrandbits(32), "temperature": 1.0}
-        return self._answered(ask, stop, _Said(None))
+        return self._replied(prompt, stop, _Said(None), temperature=1.0)
 
     def sample(self, tokens: Sequence[int], seed: int, adapter: Path | None = None) -> Reply:
         """Answers a prompt of these token ids, for training: with a seed of its own, and the adapter GGUF put on
         first if it is another one than before. Raises ModelError."""
         worn = str(adapter.resolve()) if adapter else ""
         return self._answered({"tokens": list(tokens), "seed": seed, "adapter": worn}, Event(), _Said(None))
+
+    def _replied(self, prompt: Prompt, stop: Event, said: _Said, **more: float) -> Reply:
+        if any(message.images for message in prompt.messages):
+            raise ModelError(f"The model {self.name!r} reads text only; choose a model that sees pictures.")
+        ask = {"prompt": prompt.chatml(), "seed": self._seeds.getrandbits(32), **more}
+        return self._answered(ask, stop, said)
 
     def _answered(self, asked: dict[str, Any], stop: Event, said: _Said) -> Reply:
         started = time.perf_counter()

@@ -46,17 +46,22 @@ class XInput:
         """Puts the pointer at a pixel of the root window. Raises InputError when it does not get there."""
         self.check_hand()
         for _ in range(2):  # the person's own hand may be on the mouse: try once more
-            with self._lock:
-                self._refuse_while_asked()
-                self._fake(X.MotionNotify, 0, x, y)
-                there = self._pointer()
-                self.hand.left(there)
-            if abs(there[0] - x) <= NEAR_PIXELS and abs(there[1] - y) <= NEAR_PIXELS:
+            there = self.put(x, y)
+            if is_near(there, (x, y)):
                 return
         raise InputError(
             f"The pointer was sent to ({x}, {y}) but is at {there}: someone or something else moves the mouse. "
             "Look again before clicking."
         )
+
+    def put(self, x: int, y: int) -> tuple[int, int]:
+        """Sends the pointer to a pixel of the root window; the pixel that it is at then."""
+        with self._lock:
+            self._refuse_while_asked()
+            self._fake(X.MotionNotify, 0, x, y)
+            there = self.pointer()
+            self.hand.left(there)
+        return there
 
     def button(self, number: int, down: bool) -> None:
         """Presses or releases a pointer button (1 left, 2 middle, 3 right, 4 to 7 the wheel). Raises TakenOver."""
@@ -78,7 +83,7 @@ class XInput:
 
     def check_hand(self) -> None:
         """Raises TakenOver when a person moves the mouse."""
-        self.hand.check(self._pointer)
+        self.hand.check(self.pointer)
 
     @contextmanager
     def hands_off(self) -> Iterator[None]:
@@ -204,7 +209,8 @@ class XInput:
         except X_ERRORS:
             pass  # closed already, by us or by the server
 
-    def _pointer(self) -> tuple[int, int]:
+    def pointer(self) -> tuple[int, int]:
+        """The pixel of the root window that the pointer is at."""
         there = self.root.query_pointer()
         return there.root_x, there.root_y
 
@@ -245,6 +251,11 @@ class XInput:
         except error.XError:
             return None  # the window closed meanwhile
         return None
+
+
+def is_near(there: tuple[int, int], wanted: tuple[int, int]) -> bool:
+    """Whether the pointer is where it was sent, but for what programs nudge it by."""
+    return abs(there[0] - wanted[0]) <= NEAR_PIXELS and abs(there[1] - wanted[1]) <= NEAR_PIXELS
 
 
 def pause(seconds: float, stop: threading.Event) -> None:

@@ -55,17 +55,11 @@ class Screen:
 
     def monitors(self) -> tuple[Transform, ...]:
         """Every monitor in the order in which they are counted, sizes in pixels. Raises ScreenError: no display."""
-        return tuple(
-            Transform(str(place.get("name") or n), place["left"], place["top"], place["width"], place["height"])
-            for n, place in enumerate(self._grabber().monitors[1:], start=1)
-        )
+        return tuple(_transform(place, n) for n, place in enumerate(self._grabber().monitors[1:], start=1))
 
     def place(self) -> Transform:
         """Where the chosen monitor lies. Raises ScreenError: no display, no such monitor."""
-        monitors = self.monitors()
-        if not 1 <= self._monitor <= len(monitors):
-            raise self._no_monitor(len(monitors))
-        return monitors[self._monitor - 1]
+        return _transform(self._chosen(self._grabber()), self._monitor)
 
     def close(self) -> None:
         """Frees this thread's connection. Threads that end free their own."""
@@ -76,30 +70,32 @@ class Screen:
 
     def _frame(self) -> Screenshot:
         grabber = self._grabber()
-        if self._own.window.monitors() != self._own.layout:  # one was unplugged, turned or moved since
-            self.close()
-            grabber = self._grabber()
         try:
-            monitors = grabber.monitors[1:]
-            if not 1 <= self._monitor <= len(monitors):
-                raise self._no_monitor(len(monitors))
-            place = monitors[self._monitor - 1]
+            place = self._chosen(grabber)
             image = grabber.grab(place)
         except ScreenShotError as error:
             self.close()
             raise ScreenError(
                 f"The screen could not be captured ({error}). Check that it is on and try again."
             ) from error
-        name = str(place.get("name") or self._monitor)
-        transform = transform_of(name, place, (image.width, image.height))
+        transform = transform_of(_name(place, self._monitor), place, (image.width, image.height))
         return Screenshot(image.rgb, image.width, image.height, transform, window=self._own.window.title())
 
-    def _no_monitor(self, found: int) -> ScreenError:
-        return ScreenError(f"There is no monitor {self._monitor}; {found} found. Choose another in the settings.")
+    def _chosen(self, grabber: Any) -> Mapping[str, Any]:
+        """The capture library's words on the chosen monitor."""
+        monitors: list[Mapping[str, Any]] = grabber.monitors[1:]
+        if not 1 <= self._monitor <= len(monitors):
+            raise ScreenError(
+                f"There is no monitor {self._monitor}; {len(monitors)} found. Choose another in the settings."
+            )
+        return monitors[self._monitor - 1]
 
     def _grabber(self) -> Any:
-        """This thread's connection, opened on first use."""
+        """This thread's connection, opened on first use, and anew when a monitor was unplugged, turned or moved."""
         grabber = getattr(self._own, "grabber", None)
+        if grabber is not None and self._own.window.monitors() != self._own.layout:
+            self.close()
+            grabber = None
         if grabber is None:
             refuse_unusable_session()
             try:
@@ -115,7 +111,16 @@ class Screen:
         return grabber
 
 
-def transform_of(name: str, place: Mapping[str, int], pixels: tuple[int, int]) -> Transform:
+def _transform(place: Mapping[str, Any], number: int) -> Transform:
+    """Where a monitor lies, before it was captured."""
+    return Transform(_name(place, number), place["left"], place["top"], place["width"], place["height"])
+
+
+def _name(place: Mapping[str, Any], number: int) -> str:
+    return str(place.get("name") or number)
+
+
+def transform_of(name: str, place: Mapping[str, Any], pixels: tuple[int, int]) -> Transform:
     """Where a picture of so many pixels lies. `place` is in units of the input, which macOS counts in points."""
     scale = pixels[0] / place["width"]
     return Transform(name, round(place["left"] * scale), round(place["top"] * scale), *pixels, scale)

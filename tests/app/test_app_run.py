@@ -266,7 +266,6 @@ def test_what_is_added_in_a_pause_reaches_the_model_at_its_next_step(
     every = [n for (n,) in rows("SELECT n FROM turns ORDER BY n")]
     assert told  # from the step after the pause to the last one
     assert told == every[every.index(told[0]) :]
-    assert (
-        editor.text.count("word") >= len(more) - 1
-    )  # the reply thought out before it was dropped: it knew nothing of it
+    # The reply that was thought out before is dropped: it knew nothing of what was added.
+    assert editor.text.count("word") >= len(more) - 1
     assert "save it" not in editor.text

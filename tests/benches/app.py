@@ -18,7 +18,7 @@ from pathlib import Path
 from agent_core import paths, settings
 from agent_core.errors import ScreenError
 from agent_core.screen.virtual import VirtualDesktop
-from tests.benches.measure import Result
+from tests.benches.measure import Result, resident_megabytes
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = "Deskhand"
@@ -42,8 +42,7 @@ def memory() -> Result:
     """What the idle program holds in memory, shared libraries included."""
     with _program() as (_, process, _):
         time.sleep(CALM_S)
-        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
-    megabytes = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024
+        megabytes = resident_megabytes(process.pid)
     return Result("app_memory", MEMORY_MB / megabytes, 1.0, f"the goal of {MEMORY_MB:g} MB", f"{megabytes:.0f} MB idle")
 
 

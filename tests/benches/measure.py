@@ -9,6 +9,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +53,9 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     began = time.process_time()
     work()
     return time.process_time() - began
+
+
+def resident_megabytes(process: int) -> float:
+    """What a process holds in memory, shared libraries included."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1024

@@ -132,13 +132,17 @@ class MiniWob:
         def done() -> bool:
             return _reward(page)[0]
 
+        def score() -> float:
+            reward = _reward(page)[1]
+            return 1.0 if task_name in NEAR and reward >= NEAR[task_name] else reward
+
         operator = self._sandbox.operator(page, AREA, SETTLE_SECONDS)
         teacher = Teacher(next_move, reaches_node, self._dialect)
         return Episode(
             task=text,
             operator=operator,
             teacher=teacher,
-            score=lambda: 1.0 if task_name in NEAR and _reward(page)[1] >= NEAR[task_name] else _reward(page)[1],
+            score=score,
             close=operator.close,
             done=done,
             reader=SeeingReader(self._own_reader(), teacher, done),
